@@ -1,0 +1,45 @@
+import { type Options, Sequelize } from 'sequelize';
+
+/** How a service talks to its database. Keep `acquireMs` and `lockWaitSeconds` below the deadline of the RPCs. */
+export interface DatabaseOptions {
+  /** `mysql://user:password@host:port/database`. */
+  url: string;
+  /** Most connections at once. Default 10. */
+  poolSize?: number;
+  /** Longest wait for a free connection, in milliseconds. Default 2,000. */
+  acquireMs?: number;
+  /** Longest wait for a row lock, in seconds: `innodb_lock_wait_timeout`. Default 2. */
+  lockWaitSeconds?: number;
+  /** Longest time to open a connection, in milliseconds. Default 2,000. */
+  connectTimeoutMs?: number;
+}
+
+/**
+ * Opens a pool on a MySQL or MariaDB database. Each session has READ COMMITTED, strict SQL mode, UTC, and BIGINT as strings. No
+ * connection is made yet.
+ */
+export function openDatabase(options: DatabaseOptions): Sequelize {
+  const { poolSize = 10, acquireMs = 2000, lockWaitSeconds = 2, connectTimeoutMs = 2000 } = options;
+  const settings: Options = {
+    dialect: 'mysql',
+    logging: false,
+    timezone: '+00:00',
+    pool: { max: poolSize, min: 0, acquire: acquireMs, idle: 60_000 },
+    dialectOptions: {
+      connectTimeout: connectTimeoutMs,
+      supportBigNumbers: true,
+      bigNumberStrings: true,
+      charset: 'utf8mb4',
+    },
+    define: { timestamps: false, freezeTableName: true },
+  };
+  const db = new Sequelize(options.url, settings);
+  db.addHook('afterConnect', async (connection) => {
+    const session = connection as { promise(): { query(sql: string): Promise<unknown> } };
+    await session.promise().query('SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED');
+    await session
+      .promise()
+      .query(`SET SESSION innodb_lock_wait_timeout = ${Number(lockWaitSeconds)}, sql_mode = 'TRADITIONAL'`);
+  });
+  return db;
+}

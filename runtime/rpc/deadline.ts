@@ -1,0 +1,33 @@
+import { type HandlerContext, type Interceptor } from '@connectrpc/connect';
+
+// https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md: at most 8 digits and a unit.
+const HEADER = 'grpc-timeout';
+const UNIT_MS: Record<string, number> = { H: 3_600_000, M: 60_000, S: 1_000, m: 1, u: 1e-3, n: 1e-6 };
+
+/** Milliseconds that a request's `grpc-timeout` gives it; undefined when it has none or one that cannot be read. */
+export function timeoutOf(header: Headers): number | undefined {
+  const match = /^(\d{1,8})([HMSmun])$/.exec(header.get(HEADER) ?? '');
+  return match ? Number(match[1]) * UNIT_MS[match[2]!]! : undefined;
+}
+
+/** Gives a request so many milliseconds from now, rounded up to 1 ms. 0 or less is a deadline that is already over. */
+export function setTimeoutOf(header: Headers, timeoutMs: number): void {
+  header.set(HEADER, `${Math.min(Math.max(Math.ceil(timeoutMs), 0), 99_999_999)}m`);
+}
+
+/**
+ * Client interceptor: no call without a deadline.
+ *
+ * @param defaultMs milliseconds for a call whose caller gave no `timeoutMs`.
+ */
+export function deadlineInterceptor(defaultMs: number): Interceptor {
+  return (next) => (request) => {
+    if (timeoutOf(request.header) === undefined) setTimeoutOf(request.header, defaultMs);
+    return next(request);
+  };
+}
+
+/** Milliseconds left of the call that is being served; Infinity when it has no deadline. */
+export function remainingMs(context: Pick<HandlerContext, 'timeoutMs'>): number {
+  return context.timeoutMs() ?? Infinity;
+}
