@@ -1,0 +1,18 @@
+import { z } from 'zod';
+import { databaseUrl, integer, listenAddress, loadConfig, logLevel } from '../runtime/lifecycle/config.ts';
+
+const schema = z.object({
+  DATABASE_URL: databaseUrl,
+  LISTEN_ADDRESS: listenAddress('127.0.0.1:50052'),
+  LOG_LEVEL: logLevel,
+  DATABASE_POOL_SIZE: integer(2, 1000, 10),
+  DEFAULT_DEADLINE_MS: integer(100, 600_000, 5_000),
+  MAX_DEADLINE_MS: integer(100, 600_000, 30_000),
+  DRAIN_MS: integer(0, 600_000, 10_000),
+});
+
+export type StockConfig = z.infer<typeof schema>;
+
+export function loadStockConfig(env: NodeJS.ProcessEnv): StockConfig {
+  return loadConfig(schema, env);
+}

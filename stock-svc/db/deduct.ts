@@ -1,0 +1,154 @@
+import { ConnectError } from '@connectrpc/connect';
+import { type Transaction } from 'sequelize';
+import { duplicateKey } from '../../runtime/db/sql-errors.ts';
+import { execute, rowsOf } from '../../runtime/db/statements.ts';
+import { inTransaction } from '../../runtime/db/transaction.ts';
+import { commonError } from '../../runtime/rpc/errors.ts';
+import { quantitiesFingerprint, sumByProduct } from '../domain/quantities.ts';
+import { type Deduction } from '../domain/read-request.ts';
+import { stockError } from '../domain/reasons.ts';
+import { type Product, take, type TakenItem } from '../domain/take.ts';
+import { type StockDb } from './models.ts';
+import { readProducts } from './products.ts';
+
+/** What an order took, now or before. */
+export interface Deducted {
+  readonly items: TakenItem[];
+  readonly replayed: boolean;
+}
+
+interface Accepted {
+  readonly deduction: Deduction;
+  readonly items: TakenItem[];
+}
+
+/** Each failed attempt means that another order, or a change of price, came first; more than this many in a row is overload. */
+const MAX_ATTEMPTS = 20;
+
+/**
+ * Takes the stock of orders, each all or nothing, in one transaction. Returns what each one got: what it took, or its refusal.
+ *
+ * Products are read without a lock, orders are given in turn what is left, and the decrement, the last statement before COMMIT, asks
+ * again whether that still holds: a hot product's row is locked for the commit alone. When it does not hold, all starts over.
+ *
+ * @throws the driver's duplicate-key error when one of several orders has a header already: run them one by one.
+ */
+export async function deduct(db: StockDb, deductions: readonly Deduction[]): Promise<(Deducted | ConnectError)[]> {
+  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+    const ids = new Set(deductions.flatMap(({ quantities }) => quantities.map(({ productId }) => productId)));
+    const products = await readProducts(db, [...ids]);
+    const taken = deductions.map((deduction) => tryTake(deduction, products));
+    const accepted = deductions.flatMap((deduction, i) => {
+      const items = taken[i]!;
+      return items instanceof ConnectError ? [] : [{ deduction, items }];
+    });
+    try {
+      if (accepted.length > 0 && !(await write(db, accepted, products))) continue;
+    } catch (error) {
+      if (duplicateKey(error) !== 'PRIMARY' || deductions.length > 1) throw error;
+      const answer = await replay(db, deductions[0]!);
+      if (!answer) continue;
+      return [answer];
+    }
+    return Promise.all(
+      taken.map(async (items, i) => {
+        if (!(items instanceof ConnectError)) return { items, replayed: false };
+        // What cannot be taken now may be what this very order has taken before.
+        return (await replay(db, deductions[i]!)) ?? items;
+      }),
+    );
+  }
+  throw commonError('SERVICE_UNAVAILABLE', 'too many orders want the same product at once');
+}
+
+function tryTake(deduction: Deduction, products: Map<bigint, Product>): TakenItem[] | ConnectError {
+  try {
+    return take(deduction, products);
+  } catch (error) {
+    if (error instanceof ConnectError) return error;
+    throw error;
+  }
+}
+
+/** False: what was read no longer holds, and nothing was written. */
+async function write(db: StockDb, accepted: readonly Accepted[], products: Map<bigint, Product>): Promise<boolean> {
+  class Stale extends Error {}
+  try {
+    await inTransaction(db.sequelize, async (tx) => {
+      await insertHeaders(db, accepted, tx);
+      await insertRecords(db, accepted, tx);
+      if (!(await decrement(db, accepted, products, tx))) throw new Stale();
+    });
+    return true;
+  } catch (error) {
+    if (error instanceof Stale) return false;
+    throw error;
+  }
+}
+
+async function insertHeaders(db: StockDb, accepted: readonly Accepted[], tx: Transaction): Promise<void> {
+  await execute(
+    db.sequelize,
+    `INSERT INTO t_stock_deduction (order_no, state, fingerprint) VALUES ${rowsOf("(?, 'DEDUCTED', ?)", accepted.length)}`,
+    accepted.flatMap(({ deduction }) => [deduction.orderNo, quantitiesFingerprint(deduction.quantities)]),
+    tx,
+  );
+}
+
+async function insertRecords(db: StockDb, accepted: readonly Accepted[], tx: Transaction): Promise<void> {
+  const rows = accepted.flatMap(({ deduction, items }) =>
+    items.map((item) => [deduction.orderNo, item.productId, item.quantity, item.title, item.unitPriceCents]),
+  );
+  await execute(
+    db.sequelize,
+    `INSERT INTO t_stock_record (type, order_no, product_id, quantity, title, unit_price_cents)
+      VALUES ${rowsOf("('DEDUCT', ?, ?, ?, ?, ?)", rows.length)}`,
+    rows.flat(),
+    tx,
+  );
+}
+
+async function decrement(
+  db: StockDb,
+  accepted: readonly Accepted[],
+  products: Map<bigint, Product>,
+  tx: Transaction,
+): Promise<boolean> {
+  const sums = sumByProduct(accepted.flatMap(({ items }) => items));
+  const changed = await execute(
+    db.sequelize,
+    `UPDATE t_stock SET available = available - CASE product_id ${sums.map(() => 'WHEN ? THEN ?').join(' ')} END
+      WHERE ${sums.map(() => '(product_id = ? AND available >= ? AND unit_price_cents = ?)').join(' OR ')}
+      ORDER BY product_id`,
+    [
+      ...sums.flatMap(({ productId, quantity }) => [productId, quantity]),
+      ...sums.flatMap(({ productId, quantity }) => [productId, quantity, products.get(productId)!.unitPriceCents]),
+    ],
+    tx,
+  );
+  return changed === sums.length;
+}
+
+/** The answer to a Deduct whose order has a header; undefined when it has none. */
+async function replay(db: StockDb, { orderNo, quantities }: Deduction): Promise<Deducted | ConnectError | undefined> {
+  const header = await db.StockDeduction.findByPk(orderNo, { raw: true });
+  if (!header) return undefined;
+  if (header.state === 'RESTORED') return stockError('ORDER_CLOSED', `the stock of order ${orderNo} was given back`);
+  if (!header.fingerprint?.equals(quantitiesFingerprint(quantities))) {
+    return stockError('ORDER_NO_REUSED', `order ${orderNo} took other items before`, {
+      fieldViolations: [{ field: 'items', description: 'not what this order_no took before' }],
+    });
+  }
+  const rows = await db.StockRecord.findAll({
+    where: { order_no: orderNo, type: 'DEDUCT' },
+    order: ['product_id'],
+    raw: true,
+  });
+  const items = rows.map((row) => ({
+    productId: BigInt(row.product_id),
+    quantity: BigInt(row.quantity),
+    title: row.title!,
+    unitPriceCents: BigInt(row.unit_price_cents!),
+  }));
+  return { items, replayed: true };
+}

@@ -1,0 +1,73 @@
+import { type Transaction } from 'sequelize';
+import { execute } from '../../runtime/db/statements.ts';
+import { type Quantity } from '../domain/quantities.ts';
+import { type NewProduct } from '../domain/read-request.ts';
+import { type Product, productNotFound } from '../domain/take.ts';
+import { type StockDb } from './models.ts';
+
+/** Reads products, by id. One that is not there is left out. */
+export async function readProducts(
+  db: StockDb,
+  productIds: readonly bigint[],
+  transaction?: Transaction,
+): Promise<Map<bigint, Product>> {
+  const rows = await db.Stock.findAll({
+    where: { product_id: productIds.map(String) },
+    order: ['product_id'],
+    raw: true,
+    transaction: transaction ?? null,
+  });
+  return new Map(
+    rows.map((row) => [
+      BigInt(row.product_id),
+      {
+        productId: BigInt(row.product_id),
+        title: row.title,
+        unitPriceCents: BigInt(row.unit_price_cents),
+        available: BigInt(row.available!),
+      },
+    ]),
+  );
+}
+
+/** Makes products or changes title and price. Rows are written in ascending product_id, as every writer does: no deadlock. */
+export async function putProducts(db: StockDb, products: readonly NewProduct[]): Promise<void> {
+  const rows = [...products]
+    .sort((a, b) => (a.productId < b.productId ? -1 : 1))
+    .map(({ productId, title, unitPriceCents }) => ({
+      product_id: String(productId),
+      title,
+      unit_price_cents: String(unitPriceCents),
+    }));
+  await db.Stock.bulkCreate(rows, {
+    fields: ['product_id', 'title', 'unit_price_cents'],
+    updateOnDuplicate: ['title', 'unit_price_cents'],
+  });
+}
+
+/**
+ * Adds pieces to what is available, rows locked in ascending product_id.
+ *
+ * @throws PRODUCT_NOT_FOUND; the caller rolls back.
+ */
+export async function addAvailable(
+  db: StockDb,
+  quantities: readonly Quantity[],
+  transaction: Transaction,
+): Promise<void> {
+  const cases = quantities.map(() => 'WHEN ? THEN ?').join(' ');
+  const changed = await execute(
+    db.sequelize,
+    `UPDATE t_stock SET available = available + CASE product_id ${cases} END
+      WHERE product_id IN (?) ORDER BY product_id`,
+    [...quantities.flatMap(({ productId, quantity }) => [productId, quantity]), quantities.map((one) => one.productId)],
+    transaction,
+  );
+  if (changed === quantities.length) return;
+  const known = await readProducts(
+    db,
+    quantities.map((one) => one.productId),
+    transaction,
+  );
+  throw productNotFound(quantities.find((one) => !known.has(one.productId))!.productId);
+}

@@ -1,0 +1,33 @@
+import { StockService } from '../gen/ordersystem/stock/v1/stock_service_pb.ts';
+import { migrate } from '../runtime/db/migrate.ts';
+import { type Logger } from '../runtime/lifecycle/logger.ts';
+import { type Running } from '../runtime/lifecycle/run-process.ts';
+import { GrpcHost } from '../runtime/rpc/host.ts';
+import { requestLog } from '../runtime/rpc/request-log.ts';
+import { type StockConfig } from './config.ts';
+import { stockTables } from './db/migrations/001-stock.ts';
+import { openStockDb } from './db/models.ts';
+import { stockService } from './rpc/stock-service.ts';
+
+/** Starts stock-svc: migrates, then listens. */
+export async function startStockService(config: StockConfig, logger: Logger): Promise<Running & { address: string }> {
+  const db = openStockDb({ url: config.DATABASE_URL, poolSize: config.DATABASE_POOL_SIZE });
+  const host = new GrpcHost({
+    interceptors: [requestLog(logger)],
+    deadline: { defaultMs: config.DEFAULT_DEADLINE_MS, maxMs: config.MAX_DEADLINE_MS },
+  });
+  const stop = async () => {
+    await host.stop(config.DRAIN_MS);
+    await db.sequelize.close();
+  };
+  try {
+    await migrate(db.sequelize, [stockTables], logger);
+    host.add(StockService, stockService(db));
+    const address = await host.listen(config.LISTEN_ADDRESS);
+    logger.info({ address }, 'listening');
+    return { address, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
