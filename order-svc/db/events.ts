@@ -1,0 +1,87 @@
+import { randomUUID } from 'node:crypto';
+import { execute, jsonOf, select } from '../../runtime/db/statements.ts';
+import { type OrderDb } from './models.ts';
+
+/** An event that is leased to one relay. */
+export interface LeasedEvent {
+  /** The same for ever: a consumer can tell a repeat by it. */
+  readonly eventId: string;
+  readonly orderNo: string;
+  readonly eventType: string;
+  readonly payload: unknown;
+  readonly createTime: Date;
+  /** How often it has been tried, this time included. */
+  readonly attempts: number;
+  /** Who may settle it. */
+  readonly leaseOwner: string;
+}
+
+interface Row {
+  event_id: string;
+  order_no: string;
+  event_type: string;
+  payload: unknown;
+  create_time: Date;
+  attempts: number;
+}
+
+/**
+ * Leases events that are due, the oldest of each order only, for so many milliseconds. No lock outlives this call: the lease is
+ * `next_retry_time` moved to its end, so an event whose relay died is due again by itself.
+ */
+export async function leaseEvents(db: OrderDb, limit: number, leaseMs: number): Promise<LeasedEvent[]> {
+  const due = await select<{ event_id: string }>(
+    db.sequelize,
+    `SELECT e.event_id FROM t_event_record e
+      WHERE e.status = 'WAIT' AND e.next_retry_time <= UTC_TIMESTAMP(3)
+        AND NOT EXISTS (SELECT 1 FROM t_event_record older
+          WHERE older.order_no = e.order_no AND older.status = 'WAIT'
+            AND (older.create_time, older.event_id) < (e.create_time, e.event_id))
+      ORDER BY e.next_retry_time LIMIT ?`,
+    [limit],
+  );
+  if (due.length === 0) return [];
+  const leaseOwner = randomUUID();
+  await execute(
+    db.sequelize,
+    `UPDATE t_event_record SET lease_owner = ?, attempts = attempts + 1,
+        next_retry_time = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND
+      WHERE event_id IN (?) AND status = 'WAIT' AND next_retry_time <= UTC_TIMESTAMP(3) ORDER BY event_id`,
+    [leaseOwner, leaseMs * 1000, due.map((event) => event.event_id)],
+  );
+  const rows = await select<Row>(
+    db.sequelize,
+    `SELECT event_id, order_no, event_type, payload, create_time, attempts FROM t_event_record
+      WHERE event_id IN (?) AND lease_owner = ?`,
+    [due.map((event) => event.event_id), leaseOwner],
+  );
+  return rows.map((row) => ({
+    eventId: row.event_id,
+    orderNo: row.order_no,
+    eventType: row.event_type,
+    payload: jsonOf(row.payload),
+    createTime: row.create_time,
+    attempts: row.attempts,
+    leaseOwner,
+  }));
+}
+
+/** Settles events that were handled. One whose lease was lost meanwhile is left to its new owner. */
+export async function settleSent(db: OrderDb, leaseOwner: string, eventIds: readonly string[]): Promise<void> {
+  if (eventIds.length === 0) return;
+  await execute(
+    db.sequelize,
+    `UPDATE t_event_record SET status = 'SENT', lease_owner = NULL WHERE event_id IN (?) AND lease_owner = ? ORDER BY event_id`,
+    [eventIds, leaseOwner],
+  );
+}
+
+/** Gives an event back, to be tried again after so many milliseconds; undefined: never, a person has to look at it. */
+export async function settleFailed(db: OrderDb, event: LeasedEvent, retryMs: number | undefined): Promise<void> {
+  await execute(
+    db.sequelize,
+    `UPDATE t_event_record SET status = ?, lease_owner = NULL, next_retry_time = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND
+      WHERE event_id = ? AND lease_owner = ?`,
+    [retryMs === undefined ? 'DEAD' : 'WAIT', Math.round((retryMs ?? 0) * 1000), event.eventId, event.leaseOwner],
+  );
+}
