@@ -1,10 +1,10 @@
 import { StockService } from '../gen/ordersystem/stock/v1/stock_service_pb.ts';
 import { migrate } from '../runtime/db/migrate.ts';
-import { type Logger } from '../runtime/lifecycle/logger.ts';
-import { type Running } from '../runtime/lifecycle/run-process.ts';
+import type { Logger } from '../runtime/lifecycle/logger.ts';
+import type { Running } from '../runtime/lifecycle/run-process.ts';
 import { GrpcHost } from '../runtime/rpc/host.ts';
 import { requestLog } from '../runtime/rpc/request-log.ts';
-import { type StockConfig } from './config.ts';
+import type { StockConfig } from './config.ts';
 import { stockTables } from './db/migrations/001-stock.ts';
 import { openStockDb } from './db/models.ts';
 import { stockService } from './rpc/stock-service.ts';

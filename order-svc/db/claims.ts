@@ -1,7 +1,7 @@
 import { duplicateKey } from '../../runtime/db/sql-errors.ts';
 import { execute, rowsOf, select } from '../../runtime/db/statements.ts';
-import { type Intent } from '../domain/intent.ts';
-import { type OrderDb } from './models.ts';
+import type { Intent } from '../domain/intent.ts';
+import type { OrderDb } from './models.ts';
 
 /** A claim to insert: the dead man's switch of one attempt. */
 export interface NewClaim {

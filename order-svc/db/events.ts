@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { execute, jsonOf, select } from '../../runtime/db/statements.ts';
-import { type OrderDb } from './models.ts';
+import type { OrderDb } from './models.ts';
 
 /** An event that is leased to one relay. */
 export interface LeasedEvent {

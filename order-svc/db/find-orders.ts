@@ -1,8 +1,8 @@
-import { type Transaction } from 'sequelize';
+import type { Transaction } from 'sequelize';
 import { select } from '../../runtime/db/statements.ts';
 import { toCents } from '../domain/money.ts';
-import { type Order, type OrderStatus } from '../domain/order.ts';
-import { type OrderDb } from './models.ts';
+import type { Order, OrderStatus } from '../domain/order.ts';
+import type { OrderDb } from './models.ts';
 
 interface Row {
   order_no: string;

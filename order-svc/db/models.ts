@@ -1,6 +1,6 @@
 import { DataTypes, type Model, type Sequelize } from 'sequelize';
 import { type DatabaseOptions, openDatabase } from '../../runtime/db/database.ts';
-import { type OrderStatus } from '../domain/order.ts';
+import type { OrderStatus } from '../domain/order.ts';
 
 interface OrderRow {
   id?: string;

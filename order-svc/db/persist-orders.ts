@@ -1,9 +1,9 @@
-import { type Transaction } from 'sequelize';
+import type { Transaction } from 'sequelize';
 import { execute, rowsOf } from '../../runtime/db/statements.ts';
 import { inTransaction } from '../../runtime/db/transaction.ts';
 import { toDecimal } from '../domain/money.ts';
-import { type NewOrder, type Order } from '../domain/order.ts';
-import { type OrderDb } from './models.ts';
+import type { NewOrder, Order } from '../domain/order.ts';
+import type { OrderDb } from './models.ts';
 
 /** The claim was taken away while its owner was at work: no order may come of it. */
 export class ClaimLostError extends Error {

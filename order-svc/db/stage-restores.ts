@@ -1,6 +1,6 @@
 import { execute, jsonOf, rowsOf, select } from '../../runtime/db/statements.ts';
 import { inTransaction } from '../../runtime/db/transaction.ts';
-import { type OrderDb } from './models.ts';
+import type { OrderDb } from './models.ts';
 
 /**
  * Turns claims into STOCK_RESTORE events, in one transaction: from then on no order can come of them, and the relay gives their
@@ -8,20 +8,13 @@ import { type OrderDb } from './models.ts';
  *
  * A claim under the number of an order that exists took nothing of its own: what stands in the ledger is that order's. It is only
  * deleted.
- *
- * @param which `expired`: only those whose time has passed; `any`: whatever their time, for their owner.
  */
-export async function stageRestores(
-  db: OrderDb,
-  orderNos: readonly string[],
-  which: 'expired' | 'any',
-): Promise<number> {
+export async function stageRestores(db: OrderDb, orderNos: readonly string[]): Promise<number> {
   if (orderNos.length === 0) return 0;
   return inTransaction(db.sequelize, async (tx) => {
-    const expired = which === 'expired' ? 'AND expire_time <= UTC_TIMESTAMP(3)' : '';
     const claims = await select<{ order_no: string; items: unknown }>(
       db.sequelize,
-      `SELECT order_no, items FROM t_order_claim WHERE order_no IN (?) ${expired} ORDER BY order_no FOR UPDATE`,
+      'SELECT order_no, items FROM t_order_claim WHERE order_no IN (?) ORDER BY order_no FOR UPDATE',
       [orderNos],
       tx,
     );

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { execute, select } from '../../runtime/db/statements.ts';
 import { Loop } from '../../runtime/lifecycle/loop.ts';
-import { type Logger } from '../../runtime/lifecycle/logger.ts';
-import { type WorkerGrant, type WorkerLease } from '../domain/order-numbers.ts';
-import { type OrderDb } from './models.ts';
+import type { Logger } from '../../runtime/lifecycle/logger.ts';
+import type { WorkerGrant, WorkerLease } from '../domain/order-numbers.ts';
+import type { OrderDb } from './models.ts';
 
 /** How a worker id is leased. Times in milliseconds. */
 export interface WorkerLeaseOptions {

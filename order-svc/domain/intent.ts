@@ -1,4 +1,4 @@
-import { type CreateOrderRequest } from '../../gen/ordersystem/order/v1/order_service_pb.ts';
+import type { CreateOrderRequest } from '../../gen/ordersystem/order/v1/order_service_pb.ts';
 import { fingerprintOf } from '../../runtime/fingerprint.ts';
 import { FieldViolations } from '../../runtime/rpc/field-violations.ts';
 

@@ -1,5 +1,5 @@
 import { orderError } from './reasons.ts';
-import { type Intent } from './intent.ts';
+import type { Intent } from './intent.ts';
 
 export type OrderStatus = 'WAIT_PAY' | 'PAID' | 'CANCELLED';
 

@@ -1,7 +1,7 @@
-import { type Client } from '@connectrpc/connect';
-import { type StockService } from '../../gen/ordersystem/stock/v1/stock_service_pb.ts';
-import { type Logger } from '../../runtime/lifecycle/logger.ts';
-import { type LeasedEvent } from '../db/events.ts';
+import type { Client } from '@connectrpc/connect';
+import type { StockService } from '../../gen/ordersystem/stock/v1/stock_service_pb.ts';
+import type { Logger } from '../../runtime/lifecycle/logger.ts';
+import type { LeasedEvent } from '../db/events.ts';
 
 /** Where events for the world outside go. */
 export interface Publisher {

@@ -1,7 +1,7 @@
 import { type Backoff, fullJitterMs } from '../../runtime/lifecycle/backoff.ts';
-import { type Logger } from '../../runtime/lifecycle/logger.ts';
+import type { Logger } from '../../runtime/lifecycle/logger.ts';
 import { type LeasedEvent, leaseEvents, settleFailed, settleSent } from '../db/events.ts';
-import { type OrderDb } from '../db/models.ts';
+import type { OrderDb } from '../db/models.ts';
 
 /** How a relay works. */
 export interface RelayOptions {

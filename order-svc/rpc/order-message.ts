@@ -1,7 +1,7 @@
-import { type MessageInitShape } from '@bufbuild/protobuf';
+import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { type OrderSchema, OrderStatus } from '../../gen/ordersystem/order/v1/order_pb.ts';
-import { type Order } from '../domain/order.ts';
+import type { Order } from '../domain/order.ts';
 
 /** An order as the contract shows it. */
 export function orderMessage(order: Order): MessageInitShape<typeof OrderSchema> {

@@ -1,4 +1,4 @@
-import { type ServiceImpl } from '@connectrpc/connect';
+import type { ServiceImpl } from '@connectrpc/connect';
 import { IntentState, type OrderService } from '../../gen/ordersystem/order/v1/order_service_pb.ts';
 import { bindLog, loggerKey } from '../../runtime/lifecycle/logger.ts';
 import { FieldViolations } from '../../runtime/rpc/field-violations.ts';
@@ -7,7 +7,7 @@ import { findOrderByKey, findOrderByNo } from '../db/find-orders.ts';
 import { readClientRequestId, readIntent } from '../domain/intent.ts';
 import { orderError } from '../domain/reasons.ts';
 import { createOrder } from '../saga/create-order.ts';
-import { type Saga } from '../saga/saga.ts';
+import type { Saga } from '../saga/saga.ts';
 import { orderMessage } from './order-message.ts';
 import { userIdOf } from './user-id.ts';
 

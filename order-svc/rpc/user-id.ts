@@ -1,4 +1,4 @@
-import { type HandlerContext } from '@connectrpc/connect';
+import type { HandlerContext } from '@connectrpc/connect';
 import { commonError } from '../../runtime/rpc/errors.ts';
 
 const MAX_INT64 = 2n ** 63n - 1n;

@@ -1,8 +1,8 @@
 import { remainingMs } from '../../runtime/rpc/deadline.ts';
 import { type ClaimConflict, insertClaims } from '../db/claims.ts';
-import { type Intent } from '../domain/intent.ts';
+import type { Intent } from '../domain/intent.ts';
 import { compensate } from './compensate.ts';
-import { type Call, type Saga } from './saga.ts';
+import type { Call, Saga } from './saga.ts';
 import { NothingTakenError } from './failures.ts';
 
 /**

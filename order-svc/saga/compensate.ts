@@ -1,8 +1,8 @@
-import { type Logger } from '../../runtime/lifecycle/logger.ts';
+import type { Logger } from '../../runtime/lifecycle/logger.ts';
 import { deleteClaim } from '../db/claims.ts';
 import { findOrderByNo } from '../db/find-orders.ts';
 import { stageRestores } from '../db/stage-restores.ts';
-import { type Saga } from './saga.ts';
+import type { Saga } from './saga.ts';
 import { NothingTakenError } from './failures.ts';
 
 /**
@@ -20,7 +20,7 @@ export async function compensate(saga: Saga, orderNo: string, error: unknown, lo
     log.warn({ err }, 'could not give the stock back now');
   }
   try {
-    await stageRestores(saga.db, [orderNo], 'any');
+    await stageRestores(saga.db, [orderNo]);
   } catch (err) {
     log.error({ err }, 'could not stage the restore: left to the reaper');
   }

@@ -1,24 +1,26 @@
 import { findOrderByKey } from '../db/find-orders.ts';
-import { type Intent } from '../domain/intent.ts';
+import type { Intent } from '../domain/intent.ts';
 import { checkSameIntent, newOrder } from '../domain/order.ts';
 import { claim } from './claim.ts';
 import { compensate } from './compensate.ts';
 import { deduct } from './deduct.ts';
 import { NumberTakenError, OutcomeUnknownError, toCaller } from './failures.ts';
 import { persist } from './persist.ts';
-import { type Call, type Outcome, type Saga } from './saga.ts';
+import type { Call, Outcome, Saga } from './saga.ts';
 import { waitForOutcome } from './wait-for-outcome.ts';
 
 /**
- * Makes the order of an intent, once. The steps are numbered as in the README's picture; `compensate` undoes what a broken attempt
- * has done, and an attempt whose process dies is undone by the reaper when its claim expires.
+ * Makes the order of an intent, once. `compensate` undoes what a broken attempt has done; an attempt whose process dies is undone
+ * by the reaper when its claim expires.
  */
 export async function createOrder(saga: Saga, intent: Intent, call: Call): Promise<Outcome> {
   for (;;) {
     call.signal.throwIfAborted();
+    // Pre-check: nearly every repeat ends here, with no side effect.
     const existing = await replay(saga, intent);
     if (existing) return existing;
 
+    // Claim: from here on there is either this attempt, or nothing, or the order.
     const orderNo = await saga.numbers.next(intent.userId);
     const attempt: Call = { ...call, log: call.logAs(orderNo) };
     const conflict = await claim(saga, orderNo, intent, attempt);
@@ -27,6 +29,7 @@ export async function createOrder(saga: Saga, intent: Intent, call: Call): Promi
 
     const done = saga.inFlight.begin(intent.clientRequestId);
     try {
+      // Deduct outside any transaction; persist in one, which ends the claim; the unique key is the final gate.
       const snapshots = await deduct(saga, orderNo, intent, attempt);
       const order = await persist(saga, newOrder(orderNo, intent, snapshots), attempt);
       attempt.log.info('order created');

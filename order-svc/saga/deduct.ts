@@ -3,9 +3,9 @@ import { reasonOf } from '../../runtime/rpc/errors.ts';
 import { remainingMs } from '../../runtime/rpc/deadline.ts';
 import { failedAttemptsKey } from '../../runtime/rpc/retry.ts';
 import { ClaimLostError } from '../db/persist-orders.ts';
-import { type Intent } from '../domain/intent.ts';
-import { type Snapshot } from '../domain/order.ts';
-import { type Call, type Saga } from './saga.ts';
+import type { Intent } from '../domain/intent.ts';
+import type { Snapshot } from '../domain/order.ts';
+import type { Call, Saga } from './saga.ts';
 import { NothingTakenError, NumberTakenError, RefusedError } from './failures.ts';
 
 /** What stock-svc says when it took nothing and never will: it is passed on. Any other error leaves the outcome open. */

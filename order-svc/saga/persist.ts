@@ -2,8 +2,8 @@ import { duplicateKey, UnknownCommitError } from '../../runtime/db/sql-errors.ts
 import { claimStands } from '../db/claims.ts';
 import { findOrderByNo } from '../db/find-orders.ts';
 import { ClaimLostError, persistOrders } from '../db/persist-orders.ts';
-import { type NewOrder, type Order } from '../domain/order.ts';
-import { type Call, type Saga } from './saga.ts';
+import type { NewOrder, Order } from '../domain/order.ts';
+import type { Call, Saga } from './saga.ts';
 import { NumberTakenError, OutcomeUnknownError } from './failures.ts';
 
 /**
@@ -12,7 +12,6 @@ import { NumberTakenError, OutcomeUnknownError } from './failures.ts';
  * @throws OutcomeUnknownError when nobody can tell whether it was written. After any other error it was not, and never will be.
  */
 export async function persist(saga: Saga, order: NewOrder, call: Call): Promise<Order> {
-  call.signal.throwIfAborted();
   try {
     const [written] = await persistOrders(saga.db, [order]);
     return written!;

@@ -1,10 +1,10 @@
-import { type Client, type HandlerContext } from '@connectrpc/connect';
-import { type StockService } from '../../gen/ordersystem/stock/v1/stock_service_pb.ts';
-import { type Logger } from '../../runtime/lifecycle/logger.ts';
-import { type OrderDb } from '../db/models.ts';
-import { type Order } from '../domain/order.ts';
-import { type OrderNumbers } from '../domain/order-numbers.ts';
-import { type InFlight } from './in-flight.ts';
+import type { Client, HandlerContext } from '@connectrpc/connect';
+import type { StockService } from '../../gen/ordersystem/stock/v1/stock_service_pb.ts';
+import type { Logger } from '../../runtime/lifecycle/logger.ts';
+import type { OrderDb } from '../db/models.ts';
+import type { Order } from '../domain/order.ts';
+import type { OrderNumbers } from '../domain/order-numbers.ts';
+import type { InFlight } from './in-flight.ts';
 
 /** What the saga works with. Times in milliseconds. */
 export interface Saga {

@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { remainingMs } from '../../runtime/rpc/deadline.ts';
 import { findClaimByKey } from '../db/claims.ts';
 import { stageRestores } from '../db/stage-restores.ts';
-import { type Intent } from '../domain/intent.ts';
+import type { Intent } from '../domain/intent.ts';
 import { checkSameIntent } from '../domain/order.ts';
 import { orderError } from '../domain/reasons.ts';
-import { type Call, type Saga } from './saga.ts';
+import type { Call, Saga } from './saga.ts';
 
 /** Milliseconds between two looks at somebody else's claim. */
 const POLL_MS = 20;
@@ -26,7 +26,7 @@ export async function waitForOutcome(saga: Saga, intent: Intent, call: Call): Pr
     checkSameIntent(claim, intent);
     if (claim.expired) {
       call.log.warn({ expired_order_no: claim.orderNo }, 'took over an expired claim');
-      await stageRestores(saga.db, [claim.orderNo], 'expired');
+      await stageRestores(saga.db, [claim.orderNo]);
       return;
     }
     if (remainingMs(call) < ANSWER_MS) {

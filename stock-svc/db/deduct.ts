@@ -1,14 +1,14 @@
 import { ConnectError } from '@connectrpc/connect';
-import { type Transaction } from 'sequelize';
+import type { Transaction } from 'sequelize';
 import { duplicateKey } from '../../runtime/db/sql-errors.ts';
 import { execute, rowsOf } from '../../runtime/db/statements.ts';
 import { inTransaction } from '../../runtime/db/transaction.ts';
 import { commonError } from '../../runtime/rpc/errors.ts';
 import { quantitiesFingerprint, sumByProduct } from '../domain/quantities.ts';
-import { type Deduction } from '../domain/read-request.ts';
+import type { Deduction } from '../domain/read-request.ts';
 import { stockError } from '../domain/reasons.ts';
 import { type Product, take, type TakenItem } from '../domain/take.ts';
-import { type StockDb } from './models.ts';
+import type { StockDb } from './models.ts';
 import { readProducts } from './products.ts';
 
 /** What an order took, now or before. */

@@ -1,9 +1,9 @@
-import { type Transaction } from 'sequelize';
+import type { Transaction } from 'sequelize';
 import { execute } from '../../runtime/db/statements.ts';
-import { type Quantity } from '../domain/quantities.ts';
-import { type NewProduct } from '../domain/read-request.ts';
+import type { Quantity } from '../domain/quantities.ts';
+import type { NewProduct } from '../domain/read-request.ts';
 import { type Product, productNotFound } from '../domain/take.ts';
-import { type StockDb } from './models.ts';
+import type { StockDb } from './models.ts';
 
 /** Reads products, by id. One that is not there is left out. */
 export async function readProducts(

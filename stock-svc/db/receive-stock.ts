@@ -2,9 +2,9 @@ import { duplicateKey } from '../../runtime/db/sql-errors.ts';
 import { execute, rowsOf } from '../../runtime/db/statements.ts';
 import { inTransaction } from '../../runtime/db/transaction.ts';
 import { quantitiesFingerprint } from '../domain/quantities.ts';
-import { type Receipt } from '../domain/read-request.ts';
+import type { Receipt } from '../domain/read-request.ts';
 import { stockError } from '../domain/reasons.ts';
-import { type StockDb } from './models.ts';
+import type { StockDb } from './models.ts';
 import { addAvailable } from './products.ts';
 
 /** Books goods in, once for each receipt_no. True: they had been booked before. */

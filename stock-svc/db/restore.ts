@@ -1,9 +1,9 @@
-import { type Transaction } from 'sequelize';
+import type { Transaction } from 'sequelize';
 import { duplicateKey } from '../../runtime/db/sql-errors.ts';
 import { execute } from '../../runtime/db/statements.ts';
 import { inTransaction } from '../../runtime/db/transaction.ts';
-import { type Quantity } from '../domain/quantities.ts';
-import { type StockDb } from './models.ts';
+import type { Quantity } from '../domain/quantities.ts';
+import type { StockDb } from './models.ts';
 import { addAvailable } from './products.ts';
 
 /** What was given back of an order, now or before. */

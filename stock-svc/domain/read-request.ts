@@ -1,4 +1,4 @@
-import { type PutProductsRequest } from '../../gen/ordersystem/stock/v1/stock_service_pb.ts';
+import type { PutProductsRequest } from '../../gen/ordersystem/stock/v1/stock_service_pb.ts';
 import { FieldViolations } from '../../runtime/rpc/field-violations.ts';
 import {
   MAX_CENTS,

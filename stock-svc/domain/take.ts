@@ -1,6 +1,6 @@
 import { MAX_CENTS } from './limits.ts';
-import { type Quantity } from './quantities.ts';
-import { type Deduction } from './read-request.ts';
+import type { Quantity } from './quantities.ts';
+import type { Deduction } from './read-request.ts';
 import { stockError } from './reasons.ts';
 
 /** A product as it was read. */

@@ -1,8 +1,8 @@
 import { ConnectError, type ServiceImpl } from '@connectrpc/connect';
-import { type StockService } from '../../gen/ordersystem/stock/v1/stock_service_pb.ts';
+import type { StockService } from '../../gen/ordersystem/stock/v1/stock_service_pb.ts';
 import { bindLog } from '../../runtime/lifecycle/logger.ts';
 import { deduct } from '../db/deduct.ts';
-import { type StockDb } from '../db/models.ts';
+import type { StockDb } from '../db/models.ts';
 import { putProducts, readProducts } from '../db/products.ts';
 import { receiveStock } from '../db/receive-stock.ts';
 import { restore } from '../db/restore.ts';

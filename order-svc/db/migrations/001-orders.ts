@@ -1,4 +1,4 @@
-import { type Migration } from '../../../runtime/db/migrate.ts';
+import type { Migration } from '../../../runtime/db/migrate.ts';
 import { WORKERS } from '../../domain/order-no.ts';
 
 const ORDER_NO = 'order_no VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL';

@@ -1,4 +1,4 @@
-import { type Migration } from '../../../runtime/db/migrate.ts';
+import type { Migration } from '../../../runtime/db/migrate.ts';
 
 // Ids that callers choose are ascii_bin: compared byte for byte, and their set of characters has no space to pad.
 export const stockTables: Migration = {
