@@ -1,0 +1,135 @@
+import { spawn, type ChildProcessByStdio } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const readyTimeoutMs = 30_000;
+// More than a service's DRAIN_MS of 10 s.
+const stopTimeoutMs = 15_000;
+const keptLines = 10;
+
+// Each line of standard input is a signal for the service. The input ends even when this process is killed by SIGKILL, and the
+// service ends with it. A shell's job has no input of its own, hence descriptor 3.
+const keeper = `
+exec 3<&0
+"$@" </dev/null 3<&- &
+service=$!
+(while read -r signal <&3; do kill -s "$signal" "$service"; done; kill -s KILL "$service") >/dev/null 2>&1 &
+guard=$!
+wait "$service"
+status=$?
+kill -s KILL "$guard" 2>/dev/null
+exit "$status"`;
+
+/** Which service to run, and how. */
+export interface ServiceOptions {
+  name: 'order-svc' | 'stock-svc';
+  /** Set on top of this process's own environment. */
+  env: Record<string, string>;
+  /** Gets each line that the service prints. By default they are kept for errors only. */
+  onLine?: (line: string) => void;
+}
+
+/** A service as a process of its own, which ends with this one, however that ends. */
+export class ServiceProcess {
+  /** Resolves to the address when the service listens. Rejects with its last lines when it ends before, or takes too long. */
+  readonly ready: Promise<string>;
+  /** Rejects with its last lines when the service ends without having been told to; never resolves. */
+  readonly died: Promise<never>;
+  readonly #name: string;
+  readonly #keeper: ChildProcessByStdio<Writable, Readable, Readable>;
+  readonly #closed: Promise<void>;
+  readonly #lines: string[] = [];
+  #told = false;
+
+  constructor({ name, env, onLine }: ServiceOptions) {
+    this.#name = name;
+    this.#keeper = spawn('/bin/sh', ['-c', keeper, 'sh', process.execPath, `${name}/main.ts`], {
+      cwd: root,
+      // A session of its own: Ctrl-C in the terminal reaches this process only, which decides what ends when.
+      detached: true,
+      // The line that says where it listens is of level info.
+      env: { ...process.env, LOG_LEVEL: 'info', ...env },
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
+    // A service that has ended reads no signal; that is no error of ours.
+    this.#keeper.stdin.on('error', () => undefined);
+    const listening = Promise.withResolvers<string>();
+    const died = Promise.withResolvers<never>();
+    const closed = Promise.withResolvers<void>();
+    for (const stream of [this.#keeper.stdout, this.#keeper.stderr]) {
+      createInterface(stream).on('line', (line) => {
+        this.#lines.push(line);
+        if (this.#lines.length > keptLines) this.#lines.shift();
+        const address = listeningAt(line);
+        if (address !== undefined) listening.resolve(address);
+        onLine?.(line);
+      });
+    }
+    this.#keeper.on('error', died.reject);
+    this.#keeper.on('close', (status, signal) => {
+      closed.resolve();
+      if (!this.#told) died.reject(this.#failure(`ended with ${signal ?? `status ${status}`}`));
+    });
+    // Nobody has to wait for either.
+    died.promise.catch(() => undefined);
+    this.died = died.promise;
+    this.#closed = closed.promise;
+    this.ready = this.#inTime(listening.promise);
+    this.ready.catch(() => undefined);
+  }
+
+  /** The id of its process group. */
+  get pid(): number {
+    return this.#keeper.pid ?? -1;
+  }
+
+  /** SIGKILL: no chance to end anything. Resolves when it is gone. */
+  async kill(): Promise<void> {
+    this.#tell('KILL');
+    await this.#closed;
+  }
+
+  /** SIGTERM: the service ends what it has in work. Resolves when it is gone; what takes too long is killed. */
+  async stop(): Promise<void> {
+    this.#tell('TERM');
+    const timer = setTimeout(() => this.#tell('KILL'), stopTimeoutMs);
+    await this.#closed;
+    clearTimeout(timer);
+  }
+
+  #tell(signal: 'TERM' | 'KILL'): void {
+    this.#told = true;
+    this.#keeper.stdin.write(`${signal}\n`);
+  }
+
+  async #inTime(address: Promise<string>): Promise<string> {
+    let timer: NodeJS.Timeout | undefined;
+    const tooLate = new Promise<never>((_resolve, reject) => {
+      const late = () => reject(this.#failure(`was not ready after ${readyTimeoutMs / 1000} s`));
+      timer = setTimeout(late, readyTimeoutMs);
+    });
+    try {
+      return await Promise.race([address, this.died, tooLate]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #failure(what: string): Error {
+    const lines = this.#lines.map((line) => `  ${line}`).join('\n');
+    return new Error(`${this.#name} ${what}; ${lines ? `its last lines:\n${lines}` : 'it printed nothing'}`);
+  }
+}
+
+function listeningAt(line: string): string | undefined {
+  if (!line.startsWith('{')) return undefined;
+  try {
+    const { message, address } = JSON.parse(line) as { message?: unknown; address?: unknown };
+    return message === 'listening' && typeof address === 'string' ? address : undefined;
+  } catch {
+    // Not one of the service's own lines.
+    return undefined;
+  }
+}
