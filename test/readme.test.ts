@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { Code } from '@connectrpc/connect';
+import { loadOrderConfig } from '../order-svc/config.ts';
+import { orderReasons } from '../order-svc/domain/reasons.ts';
+import type { Reason } from '../runtime/rpc/errors.ts';
+import { loadStockConfig } from '../stock-svc/config.ts';
+import { stockReasons } from '../stock-svc/domain/reasons.ts';
+
+const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
+const proto = ['order', 'stock']
+  .map((name) =>
+    readFileSync(new URL(`../proto/ordersystem/${name}/v1/${name}_service.proto`, import.meta.url), 'utf8'),
+  )
+  .join();
+
+/** The rows of the table under a heading, cells without their back quotes. */
+function table(heading: string): string[][] {
+  const section = readme.split(/^#+ /m).find((text) => text.startsWith(`${heading}\n`));
+  assert.ok(section, `README has no chapter ${heading}`);
+  const rows = section.split('\n').filter((line) => line.startsWith('|'));
+  return rows.slice(2).map((row) =>
+    row
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim().replaceAll('`', '')),
+  );
+}
+
+const owners = (order: boolean, stock: boolean) => (order && stock ? 'both' : order ? 'order-svc' : 'stock-svc');
+
+describe('README', () => {
+  it('lists every reason of the catalogues with its code, its advice and who sends it', () => {
+    const all: Record<string, Reason> = { ...orderReasons, ...stockReasons };
+    const expected = Object.entries(all).map(([name, { code, retry }]) => {
+      const grpcName = code === Code.Canceled ? 'CANCELLED' : Code[code].replace(/(?<!^)[A-Z]/g, '_$&').toUpperCase();
+      return [name, grpcName, retry, owners(name in orderReasons, name in stockReasons)];
+    });
+    const listed = table('Errors').map((row) => row.slice(0, 4));
+    assert.deepEqual(listed.toSorted(), expected.toSorted());
+  });
+
+  it('and the contracts name the same reasons', () => {
+    for (const name of Object.keys({ ...orderReasons, ...stockReasons }))
+      assert.match(proto, new RegExp(`\`${name}\``));
+  });
+
+  it('lists every variable with its default and whose it is', () => {
+    const DATABASE_URL = 'mysql://user@host/database';
+    const order = loadOrderConfig({ DATABASE_URL });
+    const stock = loadStockConfig({ DATABASE_URL });
+    const expected = Object.entries({ ...stock, ...order }).map(([name, value]) => {
+      if (name === 'DATABASE_URL') return [name, 'required', 'both'];
+      const fallback =
+        name === 'LISTEN_ADDRESS' ? `${order.LISTEN_ADDRESS}, stock-svc ${stock.LISTEN_ADDRESS}` : String(value);
+      return [name, fallback, owners(name in order, name in stock)];
+    });
+    const listed = table('Configuration').map((row) => row.slice(0, 3));
+    assert.deepEqual(listed.toSorted(), expected.toSorted());
+  });
+});

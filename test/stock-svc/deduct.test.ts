@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import { createClient } from '@connectrpc/connect';
+import { StockService } from '../../gen/ordersystem/stock/v1/stock_service_pb.ts';
+import { createGrpcTransport } from '../../runtime/rpc/transport.ts';
+import { failsWith } from '../support/expect.ts';
+import { availableOf, movementsOf, product, useSystem } from '../support/system.ts';
+
+const UPDATE = /UPDATE t_stock SET available = available - /;
+
+describe('Deduct', () => {
+  // There are no orders here for the audit to find: each test gives back what it took, before the audit runs.
+  afterEach(async () => {
+    const open = await system.stockDb.StockDeduction.findAll({ where: { state: 'DEDUCTED' }, raw: true });
+    for (const header of open) await system.stock.restore({ orderNo: header.order_no });
+  });
+  const system = useSystem();
+  let last = 0;
+  let tea: bigint;
+  let cup: bigint;
+  let orderNo: string;
+
+  beforeEach(async () => {
+    [tea, cup] = [await product(system, 5n, 250n), await product(system, 5n, 1999n)];
+    orderNo = `deduct-${++last}`;
+  });
+  const deduct = (...items: { productId: bigint; quantity: bigint; unitPriceCents?: bigint }[]) =>
+    system.stock.deduct({ orderNo, items });
+
+  it('takes all items, lines of one product summed, and answers with title and price in order of product', async () => {
+    const answer = await deduct(
+      { productId: cup, quantity: 1n },
+      { productId: tea, quantity: 2n },
+      { productId: cup, quantity: 2n },
+    );
+    assert.deepEqual(
+      answer.items.map((item) => [item.productId, item.quantity, item.title, item.unitPriceCents]),
+      [
+        [tea, 2n, `Product ${tea}`, 250n],
+        [cup, 3n, `Product ${cup}`, 1999n],
+      ],
+    );
+    assert.equal(answer.replayed, false);
+    assert.deepEqual([await availableOf(system, tea), await availableOf(system, cup)], [3n, 2n]);
+  });
+
+  it('takes nothing of any item when one is short', async () => {
+    await failsWith(deduct({ productId: tea, quantity: 1n }, { productId: cup, quantity: 6n }), 'INSUFFICIENT_STOCK');
+    assert.deepEqual([await availableOf(system, tea), await availableOf(system, cup)], [5n, 5n]);
+    assert.deepEqual(await movementsOf(system, tea), []);
+    assert.equal(await system.stockDb.StockDeduction.findByPk(orderNo), null);
+  });
+
+  it('gives a repeat the first answer, whatever has become of the product, even when nothing is left', async () => {
+    const first = await deduct({ productId: tea, quantity: 5n, unitPriceCents: 250n });
+    await system.stock.putProducts({ products: [{ productId: tea, title: 'New', unitPriceCents: 1n }] });
+    for (const unitPriceCents of [250n, undefined]) {
+      const repeat = await deduct({ productId: tea, quantity: 5n, ...(unitPriceCents && { unitPriceCents }) });
+      assert.deepEqual(repeat, { ...first, replayed: true });
+    }
+    assert.deepEqual(await movementsOf(system, tea), ['DEDUCT 5']);
+  });
+
+  it('refuses other items under a number that was used', async () => {
+    await deduct({ productId: tea, quantity: 1n });
+    await failsWith(deduct({ productId: tea, quantity: 2n }), 'ORDER_NO_REUSED');
+    await failsWith(deduct({ productId: cup, quantity: 1n }), 'ORDER_NO_REUSED');
+    assert.deepEqual(await movementsOf(system, tea), ['DEDUCT 1']);
+  });
+
+  it('answers many at once under one number with one deduction', async () => {
+    const answers = await Promise.all(Array.from({ length: 20 }, () => deduct({ productId: tea, quantity: 1n })));
+    assert.equal(answers.filter((answer) => !answer.replayed).length, 1);
+    assert.deepEqual(await movementsOf(system, tea), ['DEDUCT 1']);
+  });
+
+  it('waits for a Deduct of the same number that is not committed yet, and gets its answer', async () => {
+    const held = system.stockSql.hold(UPDATE);
+    const first = deduct({ productId: tea, quantity: 1n });
+    await held.reached;
+    const inserts = system.stockSql.seen(/INSERT INTO t_stock_deduction/);
+    const second = deduct({ productId: tea, quantity: 1n });
+    await inserts;
+    held.release();
+    assert.deepEqual(await second, { ...(await first), replayed: true });
+  });
+
+  it('decides again when what it read no longer holds: the last piece is sold once', async () => {
+    await system.stock.deduct({ orderNo: `${orderNo}-most`, items: [{ productId: tea, quantity: 4n }] });
+    const held = system.stockSql.hold(UPDATE);
+    const slow = deduct({ productId: tea, quantity: 1n });
+    await held.reached;
+    await system.stock.deduct({ orderNo: `${orderNo}-fast`, items: [{ productId: tea, quantity: 1n }] });
+    held.release();
+    await failsWith(slow, 'INSUFFICIENT_STOCK');
+    assert.equal(await availableOf(system, tea), 0n);
+  });
+
+  it('takes the new price when it changes between reading and taking, and refuses the old one', async () => {
+    for (const shown of [undefined, 250n]) {
+      const held = system.stockSql.hold(UPDATE);
+      const slow = system.stock.deduct({
+        orderNo: `${orderNo}-${shown}`,
+        items: [{ productId: tea, quantity: 1n, ...(shown && { unitPriceCents: shown }) }],
+      });
+      await held.reached;
+      await system.stock.putProducts({
+        products: [{ productId: tea, title: 'Tea', unitPriceCents: shown ? 300n : 260n }],
+      });
+      held.release();
+      if (shown) await failsWith(slow, 'PRICE_CHANGED');
+      else assert.equal((await slow).items[0]!.unitPriceCents, 260n);
+      await system.stock.putProducts({ products: [{ productId: tea, title: 'Tea', unitPriceCents: 250n }] });
+    }
+  });
+
+  it('says SERVICE_UNAVAILABLE when a row stays locked, and takes nothing', async () => {
+    const lock = await system.stockDb.sequelize.transaction();
+    await system.stockDb.Stock.findByPk(String(tea), { lock: true, transaction: lock });
+    const transport = createGrpcTransport({ target: system.stockAddress });
+    const once = createClient(StockService, transport).deduct({ orderNo, items: [{ productId: tea, quantity: 1n }] });
+    await failsWith(once, 'SERVICE_UNAVAILABLE');
+    transport.close();
+    await lock.rollback();
+    assert.deepEqual(await movementsOf(system, tea), []);
+  });
+
+  for (const [step, pattern] of Object.entries({
+    header: /INSERT INTO t_stock_deduction/,
+    ledger: /INSERT INTO t_stock_record/,
+    decrement: UPDATE,
+    commit: /COMMIT/,
+  })) {
+    it(`takes it all or nothing when the connection is lost after the ${step}, and a repeat makes it whole`, async () => {
+      const lost = system.stockSql.cutAfter(pattern);
+      // The client repeats the call by itself, since Deduct is idempotent.
+      assert.equal((await deduct({ productId: tea, quantity: 1n })).replayed, step === 'commit');
+      await lost;
+      assert.deepEqual(await movementsOf(system, tea), ['DEDUCT 1']);
+    });
+  }
+
+  for (const bad of ['', ' ', 'x'.repeat(33), "x'; --", 'é']) {
+    it(`refuses the order_no ${JSON.stringify(bad)}`, () =>
+      failsWith(system.stock.deduct({ orderNo: bad, items: [{ productId: tea, quantity: 1n }] }), 'INVALID_REQUEST'));
+  }
+});

@@ -1,0 +1,141 @@
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+
+/** What happens to a statement that a rule matches. */
+type Action = (forward: () => void, cut: () => void, client: Socket, upstream: Socket) => void;
+
+interface Rule {
+  readonly pattern: RegExp;
+  readonly reached: () => void;
+  readonly act: Action;
+}
+
+/** A statement that stands still on its way to the server. */
+export interface Held {
+  /** Resolves when the statement has been sent by the client. */
+  readonly reached: Promise<void>;
+  /** Lets it go on. */
+  release(): void;
+}
+
+/**
+ * Stands between a service and its database on a real socket, and stops, delays or loses what the service says there. Each rule
+ * applies to the next statement that it matches, once. The client sends its statements as text, one packet each.
+ */
+export class SqlProxy {
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  readonly #held: Held[] = [];
+  #rules: Rule[] = [];
+  #refusing = false;
+
+  private constructor(server: Server) {
+    this.#server = server;
+  }
+
+  /** A proxy to the server that a database URL names. */
+  static async to(databaseUrl: string): Promise<SqlProxy & { url: string }> {
+    const target = new URL(databaseUrl);
+    const server = createServer({ noDelay: true });
+    const proxy = new SqlProxy(server);
+    server.on('connection', (client) => proxy.#join(client, target));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const url = new URL(databaseUrl);
+    url.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+    return Object.assign(proxy, { url: url.href });
+  }
+
+  /** Stops the next statement that matches, before the server sees it. */
+  hold(pattern: RegExp): Held {
+    const gate = Promise.withResolvers<void>();
+    const reached = this.#add(pattern, (forward) => void gate.promise.then(forward));
+    const held = { reached, release: gate.resolve };
+    this.#held.push(held);
+    return held;
+  }
+
+  /** Loses the connection at the next statement that matches: the server never sees it. */
+  cutBefore(pattern: RegExp): Promise<void> {
+    return this.#add(pattern, (_forward, cut) => cut());
+  }
+
+  /** Loses the connection after the server has carried out the next statement that matches: its answer reaches nobody. */
+  cutAfter(pattern: RegExp): Promise<void> {
+    return this.#add(pattern, (forward, cut, client, upstream) => {
+      upstream.unpipe(client);
+      upstream.once('data', cut);
+      upstream.resume();
+      forward();
+    });
+  }
+
+  /** Loses the client's connection at the next statement that matches, which goes on to the server when it is released. */
+  orphan(pattern: RegExp): Held {
+    const gate = Promise.withResolvers<void>();
+    const reached = this.#add(pattern, (forward, _cut, client) => {
+      client.removeAllListeners('close');
+      client.destroy();
+      void gate.promise.then(forward);
+    });
+    const held = { reached, release: gate.resolve };
+    this.#held.push(held);
+    return held;
+  }
+
+  /** Resolves when the next statement that matches passes by. */
+  seen(pattern: RegExp): Promise<void> {
+    return this.#add(pattern, (forward) => forward());
+  }
+
+  /** As if the database were away: what is connected is cut off, and nobody gets in until `allow`. */
+  refuse(): void {
+    this.#refusing = true;
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  /** The database is back. */
+  allow(): void {
+    this.#refusing = false;
+  }
+
+  async close(): Promise<void> {
+    for (const held of this.#held) held.release();
+    this.#rules = [];
+    for (const socket of this.#sockets) socket.destroy();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  #add(pattern: RegExp, act: Action): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#rules.push({ pattern, reached: resolve, act });
+    return promise;
+  }
+
+  #join(client: Socket, target: URL): void {
+    if (this.#refusing) {
+      client.destroy();
+      return;
+    }
+    const upstream = connect({ host: target.hostname, port: Number(target.port), noDelay: true });
+    for (const socket of [client, upstream]) {
+      this.#sockets.add(socket);
+      socket.on('error', () => {});
+      socket.on('close', () => this.#sockets.delete(socket));
+    }
+    client.on('close', () => upstream.destroy());
+    upstream.on('close', () => client.destroy());
+    upstream.pipe(client);
+    const cut = () => {
+      client.destroy();
+      upstream.destroy();
+    };
+    client.on('data', (chunk) => {
+      const forward = () => void (upstream.destroyed || upstream.write(chunk));
+      const text = chunk.toString('latin1');
+      const rule = this.#rules.find(({ pattern }) => pattern.test(text));
+      if (!rule) return forward();
+      this.#rules = this.#rules.filter((one) => one !== rule);
+      rule.reached();
+      rule.act(forward, cut, client, upstream);
+    });
+  }
+}
