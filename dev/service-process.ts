@@ -58,13 +58,17 @@ export class ServiceProcess {
     const listening = Promise.withResolvers<string>();
     const died = Promise.withResolvers<never>();
     const closed = Promise.withResolvers<void>();
+    let ready = false;
     for (const stream of [this.#keeper.stdout, this.#keeper.stderr]) {
       createInterface(stream).on('line', (line) => {
         this.#lines.push(line);
         if (this.#lines.length > keptLines) this.#lines.shift();
-        const address = listeningAt(line);
-        if (address !== undefined) listening.resolve(address);
         onLine?.(line);
+        if (ready) return;
+        const address = listeningAt(line);
+        if (address === undefined) return;
+        ready = true;
+        listening.resolve(address);
       });
     }
     this.#keeper.on('error', died.reject);

@@ -6,6 +6,7 @@ const schema = z.object({
   STOCK_TARGET: z.string().default('127.0.0.1:50052'),
   LISTEN_ADDRESS: listenAddress('127.0.0.1:50051'),
   LOG_LEVEL: logLevel,
+  BATCH_SIZE: integer(1, 256, 64),
   DATABASE_POOL_SIZE: integer(2, 1000, 10),
   DEFAULT_DEADLINE_MS: integer(100, 600_000, 5_000),
   MAX_DEADLINE_MS: integer(100, 600_000, 30_000),

@@ -18,6 +18,7 @@ import { OrderNumbers } from './domain/order-numbers.ts';
 import { eventHandler, logPublisher } from './outbox/handle-event.ts';
 import { relayOnce } from './outbox/relay.ts';
 import { orderService } from './rpc/order-service.ts';
+import { createBatches } from './saga/batches.ts';
 import { InFlight } from './saga/in-flight.ts';
 import { reapOnce } from './saga/reaper.ts';
 
@@ -43,6 +44,7 @@ export async function startOrderService(config: OrderConfig, logger: Logger): Pr
     stock,
     numbers,
     inFlight: new InFlight(),
+    batches: createBatches(db, stock, config.BATCH_SIZE),
     claimMarginMs: config.CLAIM_MARGIN_MS,
     compensationMs: config.COMPENSATION_MS,
   };

@@ -5,6 +5,7 @@ const schema = z.object({
   DATABASE_URL: databaseUrl,
   LISTEN_ADDRESS: listenAddress('127.0.0.1:50052'),
   LOG_LEVEL: logLevel,
+  BATCH_SIZE: integer(1, 256, 64),
   DATABASE_POOL_SIZE: integer(2, 1000, 10),
   DEFAULT_DEADLINE_MS: integer(100, 600_000, 5_000),
   MAX_DEADLINE_MS: integer(100, 600_000, 30_000),

@@ -22,7 +22,7 @@ export async function startStockService(config: StockConfig, logger: Logger): Pr
   };
   try {
     await migrate(db.sequelize, [stockTables], logger);
-    host.add(StockService, stockService(db));
+    host.add(StockService, stockService(db, config.BATCH_SIZE));
     const address = await host.listen(config.LISTEN_ADDRESS);
     logger.info({ address }, 'listening');
     return { address, stop };

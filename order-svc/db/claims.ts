@@ -14,8 +14,12 @@ export interface NewClaim {
 /** Which of its two unique columns a claim hit: the key is in flight, or the number is taken. */
 export type ClaimConflict = 'uk_client_request_id' | 'PRIMARY';
 
-/** Inserts claims, all or none. Undefined: done. */
-export async function insertClaims(db: OrderDb, claims: readonly NewClaim[]): Promise<ClaimConflict | undefined> {
+/**
+ * Inserts claims, all or none. Answers each with undefined: done. One claim alone is answered with what it hit.
+ *
+ * @throws the driver's duplicate-key error when one of several hit something: run them one by one.
+ */
+export async function insertClaims(db: OrderDb, claims: readonly NewClaim[]): Promise<(ClaimConflict | undefined)[]> {
   try {
     await execute(
       db.sequelize,
@@ -30,10 +34,10 @@ export async function insertClaims(db: OrderDb, claims: readonly NewClaim[]): Pr
         Math.round(leaseMs * 1000),
       ]),
     );
-    return undefined;
+    return claims.map(() => undefined);
   } catch (error) {
     const key = duplicateKey(error);
-    if (key === 'PRIMARY' || key === 'uk_client_request_id') return key;
+    if (claims.length === 1 && (key === 'PRIMARY' || key === 'uk_client_request_id')) return [key];
     throw error;
   }
 }

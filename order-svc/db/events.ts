@@ -26,14 +26,15 @@ interface Row {
 }
 
 /**
- * Leases events that are due, the oldest of each order only, for so many milliseconds. No lock outlives this call: the lease is
- * `next_retry_time` moved to its end, so an event whose relay died is due again by itself.
+ * Leases events that are due, the oldest of each order only, for so many milliseconds. No lock outlives this call, and an event whose
+ * relay died is due again when its lease has passed.
  */
 export async function leaseEvents(db: OrderDb, limit: number, leaseMs: number): Promise<LeasedEvent[]> {
-  const due = await select<{ event_id: string }>(
+  const due = await select<{ order_no: string; event_id: string }>(
     db.sequelize,
-    `SELECT e.event_id FROM t_event_record e
+    `SELECT e.order_no, e.event_id FROM t_event_record e
       WHERE e.status = 'WAIT' AND e.next_retry_time <= UTC_TIMESTAMP(3)
+        AND (e.lease_time IS NULL OR e.lease_time <= UTC_TIMESTAMP(3))
         AND NOT EXISTS (SELECT 1 FROM t_event_record older
           WHERE older.order_no = e.order_no AND older.status = 'WAIT'
             AND (older.create_time, older.event_id) < (e.create_time, e.event_id))
@@ -42,18 +43,20 @@ export async function leaseEvents(db: OrderDb, limit: number, leaseMs: number): 
   );
   if (due.length === 0) return [];
   const leaseOwner = randomUUID();
+  const keys = [due.map((event) => event.order_no), due.map((event) => event.event_id)];
   await execute(
     db.sequelize,
     `UPDATE t_event_record SET lease_owner = ?, attempts = attempts + 1,
-        next_retry_time = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND
-      WHERE event_id IN (?) AND status = 'WAIT' AND next_retry_time <= UTC_TIMESTAMP(3) ORDER BY event_id`,
-    [leaseOwner, leaseMs * 1000, due.map((event) => event.event_id)],
+        lease_time = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND
+      WHERE order_no IN (?) AND event_id IN (?) AND status = 'WAIT'
+        AND (lease_time IS NULL OR lease_time <= UTC_TIMESTAMP(3)) ORDER BY order_no, event_id`,
+    [leaseOwner, leaseMs * 1000, ...keys],
   );
   const rows = await select<Row>(
     db.sequelize,
     `SELECT event_id, order_no, event_type, payload, create_time, attempts FROM t_event_record
-      WHERE event_id IN (?) AND lease_owner = ?`,
-    [due.map((event) => event.event_id), leaseOwner],
+      WHERE order_no IN (?) AND event_id IN (?) AND lease_owner = ?`,
+    [...keys, leaseOwner],
   );
   return rows.map((row) => ({
     eventId: row.event_id,
@@ -66,13 +69,14 @@ export async function leaseEvents(db: OrderDb, limit: number, leaseMs: number): 
   }));
 }
 
-/** Settles events that were handled. One whose lease was lost meanwhile is left to its new owner. */
-export async function settleSent(db: OrderDb, leaseOwner: string, eventIds: readonly string[]): Promise<void> {
-  if (eventIds.length === 0) return;
+/** Settles events that were handled, all of one lease. One whose lease was lost meanwhile is left to its new owner. */
+export async function settleSent(db: OrderDb, events: readonly LeasedEvent[]): Promise<void> {
+  if (events.length === 0) return;
   await execute(
     db.sequelize,
-    `UPDATE t_event_record SET status = 'SENT', lease_owner = NULL WHERE event_id IN (?) AND lease_owner = ? ORDER BY event_id`,
-    [eventIds, leaseOwner],
+    `UPDATE t_event_record SET status = 'SENT', lease_owner = NULL, lease_time = NULL
+      WHERE order_no IN (?) AND event_id IN (?) AND lease_owner = ? ORDER BY order_no, event_id`,
+    [events.map((event) => event.orderNo), events.map((event) => event.eventId), events[0]!.leaseOwner],
   );
 }
 
@@ -80,8 +84,15 @@ export async function settleSent(db: OrderDb, leaseOwner: string, eventIds: read
 export async function settleFailed(db: OrderDb, event: LeasedEvent, retryMs: number | undefined): Promise<void> {
   await execute(
     db.sequelize,
-    `UPDATE t_event_record SET status = ?, lease_owner = NULL, next_retry_time = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND
-      WHERE event_id = ? AND lease_owner = ?`,
-    [retryMs === undefined ? 'DEAD' : 'WAIT', Math.round((retryMs ?? 0) * 1000), event.eventId, event.leaseOwner],
+    `UPDATE t_event_record SET status = ?, lease_owner = NULL, lease_time = NULL,
+        next_retry_time = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND
+      WHERE order_no = ? AND event_id = ? AND lease_owner = ?`,
+    [
+      retryMs === undefined ? 'DEAD' : 'WAIT',
+      Math.round((retryMs ?? 0) * 1000),
+      event.orderNo,
+      event.eventId,
+      event.leaseOwner,
+    ],
   );
 }

@@ -40,6 +40,7 @@ interface EventRow {
   attempts?: number;
   next_retry_time?: Date;
   lease_owner?: string | null;
+  lease_time?: Date | null;
   create_time?: Date;
 }
 
@@ -96,14 +97,15 @@ function models(sequelize: Sequelize) {
       expire_time: DataTypes.DATE(3),
     }),
     EventRecord: sequelize.define<EventModel>('t_event_record', {
+      order_no: orderNo(),
       event_id: { type: DataTypes.STRING(96), primaryKey: true },
-      order_no: DataTypes.STRING(32),
       event_type: DataTypes.STRING(32),
       payload: DataTypes.JSON,
       status: DataTypes.STRING(16),
       attempts: DataTypes.INTEGER,
       next_retry_time: DataTypes.DATE(3),
       lease_owner: DataTypes.STRING(36),
+      lease_time: DataTypes.DATE(3),
       create_time: DataTypes.DATE(6),
     }),
     WorkerLease: sequelize.define<WorkerLeaseModel>('t_worker_lease', {

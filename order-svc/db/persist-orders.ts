@@ -1,5 +1,4 @@
-import type { Transaction } from 'sequelize';
-import { execute, rowsOf } from '../../runtime/db/statements.ts';
+import { executeTogether, rowsOf, select, type Statement } from '../../runtime/db/statements.ts';
 import { inTransaction } from '../../runtime/db/transaction.ts';
 import { toDecimal } from '../domain/money.ts';
 import type { NewOrder, Order } from '../domain/order.ts';
@@ -18,59 +17,52 @@ export class ClaimLostError extends Error {
 export async function persistOrders(db: OrderDb, orders: readonly NewOrder[]): Promise<Order[]> {
   const orderNos = orders.map((order) => order.orderNo);
   return inTransaction(db.sequelize, async (tx) => {
-    const claims = await execute(db.sequelize, 'DELETE FROM t_order_claim WHERE order_no IN (?)', [orderNos], tx);
+    const deleteClaims = { sql: 'DELETE FROM t_order_claim WHERE order_no IN (?)', values: [orderNos] };
+    const inserts = [insertOrders(orders), insertItems(orders), insertEvents(orders)];
+    const [claims] = await executeTogether(db.sequelize, [deleteClaims, ...inserts], tx);
     if (claims !== orders.length) throw new ClaimLostError('the claim was taken away');
-    await insertOrders(db, orders, tx);
-    await insertItems(db, orders, tx);
-    await insertEvents(db, orders, tx);
-    const rows = await db.Order.findAll({
-      where: { order_no: orderNos },
-      attributes: ['order_no', 'create_time'],
-      raw: true,
-      transaction: tx,
-    });
-    const createTimes = new Map(rows.map((row) => [row.order_no, row.create_time!]));
+    const rows = await select<{ order_no: string; create_time: Date }>(
+      db.sequelize,
+      'SELECT order_no, create_time FROM t_order WHERE order_no IN (?)',
+      [orderNos],
+      tx,
+    );
+    const createTimes = new Map(rows.map((row) => [row.order_no, row.create_time]));
     return orders.map((order) => ({ ...order, status: 'WAIT_PAY', createTime: createTimes.get(order.orderNo)! }));
   });
 }
 
-async function insertOrders(db: OrderDb, orders: readonly NewOrder[], tx: Transaction): Promise<void> {
-  await execute(
-    db.sequelize,
-    `INSERT INTO t_order (order_no, user_id, client_request_id, fingerprint, status, total_amount)
+function insertOrders(orders: readonly NewOrder[]): Statement {
+  return {
+    sql: `INSERT INTO t_order (order_no, user_id, client_request_id, fingerprint, status, total_amount)
       VALUES ${rowsOf("(?, ?, ?, ?, 'WAIT_PAY', ?)", orders.length)}`,
-    orders.flatMap((order) => [
+    values: orders.flatMap((order) => [
       order.orderNo,
       order.userId,
       order.clientRequestId === undefined ? null : Buffer.from(order.clientRequestId),
       order.fingerprint,
       toDecimal(order.totalAmountCents),
     ]),
-    tx,
-  );
+  };
 }
 
-async function insertItems(db: OrderDb, orders: readonly NewOrder[], tx: Transaction): Promise<void> {
+function insertItems(orders: readonly NewOrder[]): Statement {
   const rows = orders.flatMap(({ orderNo, items }) =>
     items.map((item, lineNo) => [orderNo, lineNo, item.productId, item.quantity, item.title, item.unitPriceCents]),
   );
-  await execute(
-    db.sequelize,
-    `INSERT INTO t_order_item (order_no, line_no, product_id, quantity, title, unit_price_cents)
+  return {
+    sql: `INSERT INTO t_order_item (order_no, line_no, product_id, quantity, title, unit_price_cents)
       VALUES ${rowsOf('(?, ?, ?, ?, ?, ?)', rows.length)}`,
-    rows.flat(),
-    tx,
-  );
+    values: rows.flat(),
+  };
 }
 
-async function insertEvents(db: OrderDb, orders: readonly NewOrder[], tx: Transaction): Promise<void> {
-  await execute(
-    db.sequelize,
-    `INSERT INTO t_event_record (event_id, order_no, event_type, payload)
+function insertEvents(orders: readonly NewOrder[]): Statement {
+  return {
+    sql: `INSERT INTO t_event_record (event_id, order_no, event_type, payload)
       VALUES ${rowsOf("(?, ?, 'ORDER_CREATED', ?)", orders.length)}`,
-    orders.flatMap((order) => [`${order.orderNo}.ORDER_CREATED`, order.orderNo, createdPayload(order)]),
-    tx,
-  );
+    values: orders.flatMap((order) => [`${order.orderNo}.ORDER_CREATED`, order.orderNo, createdPayload(order)]),
+  };
 }
 
 function createdPayload(order: NewOrder): string {

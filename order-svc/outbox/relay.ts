@@ -23,13 +23,13 @@ export async function relayOnce(db: OrderDb, options: RelayOptions): Promise<boo
   const { handle, limit = 100, leaseMs = 30_000, maxAttempts = 50, logger } = options;
   const backoff = options.backoff ?? { baseMs: 200, maxMs: 600_000 };
   const events = await leaseEvents(db, limit, leaseMs);
-  const sent: string[] = [];
+  const sent: LeasedEvent[] = [];
   await Promise.all(
     events.map(async (event) => {
       const line = { event_id: event.eventId, order_no: event.orderNo, attempts: event.attempts };
       try {
         await handle(event);
-        sent.push(event.eventId);
+        sent.push(event);
       } catch (err) {
         const dead = event.attempts >= maxAttempts;
         await settleFailed(db, event, dead ? undefined : fullJitterMs(event.attempts - 1, backoff));
@@ -38,6 +38,6 @@ export async function relayOnce(db: OrderDb, options: RelayOptions): Promise<boo
       }
     }),
   );
-  await settleSent(db, events[0]?.leaseOwner ?? '', sent);
+  await settleSent(db, sent);
   return events.length === limit;
 }

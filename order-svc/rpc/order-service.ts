@@ -1,6 +1,6 @@
 import type { ServiceImpl } from '@connectrpc/connect';
 import { IntentState, type OrderService } from '../../gen/ordersystem/order/v1/order_service_pb.ts';
-import { bindLog, loggerKey } from '../../runtime/lifecycle/logger.ts';
+import { callLogOf } from '../../runtime/lifecycle/logger.ts';
 import { FieldViolations } from '../../runtime/rpc/field-violations.ts';
 import { findClaimByKey } from '../db/claims.ts';
 import { findOrderByKey, findOrderByNo } from '../db/find-orders.ts';
@@ -17,15 +17,11 @@ export function orderService(saga: Saga): ServiceImpl<typeof OrderService> {
     async createOrder(request, context) {
       const userId = userIdOf(context);
       const intent = readIntent(userId, request);
-      const log = bindLog(context, { user_id: String(userId), client_request_id: intent.clientRequestId });
-      // Each attempt has its own number, so each starts from the line that has none.
-      const logAs = (orderNo: string) => {
-        context.values.set(loggerKey, log);
-        return bindLog(context, { order_no: orderNo });
-      };
+      const log = callLogOf(context);
+      log.bind({ user_id: String(userId), client_request_id: intent.clientRequestId });
       const { signal, timeoutMs } = context;
-      const { order, replayed } = await createOrder(saga, intent, { signal, timeoutMs, log, logAs });
-      if (replayed) logAs(order.orderNo);
+      const { order, replayed } = await createOrder(saga, intent, { signal, timeoutMs, log });
+      log.bind({ order_no: order.orderNo, replayed });
       return { order: orderMessage(order), replayed };
     },
 
@@ -34,7 +30,7 @@ export function orderService(saga: Saga): ServiceImpl<typeof OrderService> {
       const violations = new FieldViolations();
       violations.match('order_no', request.orderNo, /^[1-9]\d{0,18}$/, 'must be 1 to 19 decimal digits');
       violations.throwIfAny();
-      bindLog(context, { user_id: String(userId), order_no: request.orderNo });
+      callLogOf(context).bind({ user_id: String(userId), order_no: request.orderNo });
       const order = await findOrderByNo(saga.db, request.orderNo);
       // Another user's order is not there, as far as this one is told.
       if (order?.userId !== userId) throw orderError('ORDER_NOT_FOUND', 'there is no such order');
@@ -44,7 +40,7 @@ export function orderService(saga: Saga): ServiceImpl<typeof OrderService> {
     async getOrderByClientRequestId(request, context) {
       const userId = userIdOf(context);
       const key = readClientRequestId(request.clientRequestId);
-      bindLog(context, { user_id: String(userId), client_request_id: key });
+      callLogOf(context).bind({ user_id: String(userId), client_request_id: key });
       // In this order: an order takes its claim's place in one commit, so one of the two is seen.
       const claim = await findClaimByKey(saga.db, key);
       const order = await findOrderByKey(saga.db, key);

@@ -1,5 +1,5 @@
 import { remainingMs } from '../../runtime/rpc/deadline.ts';
-import { type ClaimConflict, insertClaims } from '../db/claims.ts';
+import type { ClaimConflict } from '../db/claims.ts';
 import type { Intent } from '../domain/intent.ts';
 import { compensate } from './compensate.ts';
 import type { Call, Saga } from './saga.ts';
@@ -17,7 +17,7 @@ export async function claim(
 ): Promise<ClaimConflict | undefined> {
   const leaseMs = remainingMs(call) + saga.claimMarginMs;
   try {
-    return await insertClaims(saga.db, [{ orderNo, intent, leaseMs }]);
+    return await saga.batches.claim.submit({ orderNo, intent, leaseMs });
   } catch (error) {
     // The claim may stand although its answer was lost: left alone, it would keep the intent waiting until it expires.
     await compensate(saga, orderNo, new NothingTakenError('no claim', { cause: error }), call.log);

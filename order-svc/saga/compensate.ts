@@ -1,4 +1,4 @@
-import type { Logger } from '../../runtime/lifecycle/logger.ts';
+import type { CallLog } from '../../runtime/lifecycle/logger.ts';
 import { deleteClaim } from '../db/claims.ts';
 import { findOrderByNo } from '../db/find-orders.ts';
 import { stageRestores } from '../db/stage-restores.ts';
@@ -11,7 +11,7 @@ import { NothingTakenError } from './failures.ts';
  *
  * Never throws: an error of the compensation must not hide the error that it answers.
  */
-export async function compensate(saga: Saga, orderNo: string, error: unknown, log: Logger): Promise<void> {
+export async function compensate(saga: Saga, orderNo: string, error: unknown, log: CallLog): Promise<void> {
   try {
     if (!(error instanceof NothingTakenError)) await giveBack(saga, orderNo);
     await deleteClaim(saga.db, orderNo);

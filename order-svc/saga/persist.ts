@@ -1,9 +1,10 @@
 import { duplicateKey, UnknownCommitError } from '../../runtime/db/sql-errors.ts';
+import type { CallLog } from '../../runtime/lifecycle/logger.ts';
 import { claimStands } from '../db/claims.ts';
 import { findOrderByNo } from '../db/find-orders.ts';
-import { ClaimLostError, persistOrders } from '../db/persist-orders.ts';
+import { ClaimLostError } from '../db/persist-orders.ts';
 import type { NewOrder, Order } from '../domain/order.ts';
-import type { Call, Saga } from './saga.ts';
+import type { Saga } from './saga.ts';
 import { NumberTakenError, OutcomeUnknownError } from './failures.ts';
 
 /**
@@ -11,15 +12,14 @@ import { NumberTakenError, OutcomeUnknownError } from './failures.ts';
  *
  * @throws OutcomeUnknownError when nobody can tell whether it was written. After any other error it was not, and never will be.
  */
-export async function persist(saga: Saga, order: NewOrder, call: Call): Promise<Order> {
+export async function persist(saga: Saga, order: NewOrder, log: CallLog): Promise<Order> {
   try {
-    const [written] = await persistOrders(saga.db, [order]);
-    return written!;
+    return await saga.batches.persist.submit(order);
   } catch (error) {
     if (duplicateKey(error) === 'uk_order_no')
       throw new NumberTakenError('the order number is taken', { cause: error });
     if (!(error instanceof UnknownCommitError)) throw error;
-    call.log.warn({ err: error }, 'the outcome of COMMIT is unknown');
+    log.warn({ err: error }, 'the outcome of COMMIT is unknown');
     return settle(saga, order.orderNo, error);
   }
 }

@@ -1,9 +1,10 @@
 import type { Client, HandlerContext } from '@connectrpc/connect';
 import type { StockService } from '../../gen/ordersystem/stock/v1/stock_service_pb.ts';
-import type { Logger } from '../../runtime/lifecycle/logger.ts';
+import type { CallLog } from '../../runtime/lifecycle/logger.ts';
 import type { OrderDb } from '../db/models.ts';
 import type { Order } from '../domain/order.ts';
 import type { OrderNumbers } from '../domain/order-numbers.ts';
+import type { Batches } from './batches.ts';
 import type { InFlight } from './in-flight.ts';
 
 /** What the saga works with. Times in milliseconds. */
@@ -12,6 +13,7 @@ export interface Saga {
   readonly stock: Client<typeof StockService>;
   readonly numbers: Pick<OrderNumbers, 'next'>;
   readonly inFlight: InFlight;
+  readonly batches: Batches;
   /** How long a claim outlives the deadline of its call: time for a compensation that the reaper need not do. */
   readonly claimMarginMs: number;
   /** The time budget of a compensation, which does not end with its call. */
@@ -20,9 +22,7 @@ export interface Saga {
 
 /** The call that an attempt serves: its deadline, its end, its log. */
 export interface Call extends Pick<HandlerContext, 'signal' | 'timeoutMs'> {
-  readonly log: Logger;
-  /** The log of an attempt: every further line of the call carries its number. */
-  logAs(orderNo: string): Logger;
+  readonly log: CallLog;
 }
 
 /** The order of an intent, made now or before. */

@@ -1,27 +1,37 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { remainingMs } from '../../runtime/rpc/deadline.ts';
 import { findClaimByKey } from '../db/claims.ts';
 import { stageRestores } from '../db/stage-restores.ts';
 import type { Intent } from '../domain/intent.ts';
 import { checkSameIntent } from '../domain/order.ts';
 import { orderError } from '../domain/reasons.ts';
+import type { LocalAttempt } from './in-flight.ts';
 import type { Call, Saga } from './saga.ts';
 
-/** Milliseconds between two looks at somebody else's claim. */
+/** Milliseconds between two looks at the claim of another process. */
 const POLL_MS = 20;
 /** The answer has to reach the caller before his deadline does. */
 const ANSWER_MS = 100;
 
 /**
- * Waits until the attempt that holds the intent's key is over, or its claim has expired and is taken away here. Then it is time to
- * look again.
+ * Waits until the attempt of this process that has the intent's key is over. Then it is time to look again.
  *
  * @throws ABORTED `REQUEST_IN_PROGRESS` when the caller's deadline nears, and the conflict when the key is not for this intent.
  */
+export async function waitForLocalAttempt(attempt: LocalAttempt, intent: Intent, call: Call): Promise<void> {
+  checkSameIntent(attempt.intent, intent);
+  const over = attempt.over.then(() => true);
+  if (!(await Promise.race([over, pause(remainingMs(call) - ANSWER_MS, call.signal)]))) throw inProgress();
+}
+
+/**
+ * Waits until the attempt of another process that holds the intent's key is over, or its claim has expired and is taken away here.
+ * Then it is time to look again.
+ *
+ * @throws as `waitForLocalAttempt`.
+ */
 export async function waitForOutcome(saga: Saga, intent: Intent, call: Call): Promise<void> {
-  const key = intent.clientRequestId!;
   for (;;) {
-    const claim = await findClaimByKey(saga.db, key);
+    const claim = await findClaimByKey(saga.db, intent.clientRequestId!);
     if (!claim) return;
     checkSameIntent(claim, intent);
     if (claim.expired) {
@@ -29,21 +39,27 @@ export async function waitForOutcome(saga: Saga, intent: Intent, call: Call): Pr
       await stageRestores(saga.db, [claim.orderNo]);
       return;
     }
-    if (remainingMs(call) < ANSWER_MS) {
-      throw orderError('REQUEST_IN_PROGRESS', 'a request with this client_request_id is at work');
-    }
-    await pause(saga.inFlight.attemptOf(key), call.signal);
+    if (remainingMs(call) < ANSWER_MS) throw inProgress();
+    await pause(POLL_MS, call.signal);
   }
 }
 
-async function pause(attempt: Promise<void> | undefined, signal: AbortSignal): Promise<void> {
-  const cancel = new AbortController();
-  const waits: Promise<unknown>[] = [sleep(POLL_MS, undefined, { signal: AbortSignal.any([signal, cancel.signal]) })];
-  if (attempt) waits.push(attempt);
-  try {
-    await Promise.race(waits);
-  } finally {
-    cancel.abort();
-    await Promise.allSettled(waits.slice(0, 1));
-  }
+function inProgress() {
+  return orderError('REQUEST_IN_PROGRESS', 'a request with this client_request_id is at work');
+}
+
+/** False after so many milliseconds. Rejects with the signal's reason when it is aborted before. */
+function pause(ms: number, signal: AbortSignal): Promise<false> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason as Error);
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', abort);
+      resolve(false);
+    }, ms);
+    const abort = () => {
+      clearTimeout(timer);
+      reject(signal.reason as Error);
+    };
+    signal.addEventListener('abort', abort, { once: true });
+  });
 }

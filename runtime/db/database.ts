@@ -30,6 +30,8 @@ export function openDatabase(options: DatabaseOptions): Sequelize {
       supportBigNumbers: true,
       bigNumberStrings: true,
       charset: 'utf8mb4',
+      // For `executeTogether`. Values are always escaped apart from the statements, so they can begin none.
+      multipleStatements: true,
     },
     define: { timestamps: false, freezeTableName: true },
   };

@@ -1,6 +1,6 @@
 import { type Sequelize, QueryTypes } from 'sequelize';
 import { SequelizeStorage, Umzug } from 'umzug';
-import { type Logger } from '../lifecycle/logger.ts';
+import type { Logger } from '../lifecycle/logger.ts';
 
 /** One step of a schema. Steps are run in order, each once, and never changed after a release. */
 export interface Migration {
@@ -39,7 +39,8 @@ export async function migrate(db: Sequelize, migrations: readonly Migration[], l
     try {
       await umzug.up();
     } finally {
-      await db.query(`SELECT RELEASE_LOCK(${name})`, { transaction });
+      // When the connection is lost, so is the lock; what failed before is what to report.
+      await db.query(`SELECT RELEASE_LOCK(${name})`, { transaction }).catch(() => {});
     }
   });
 }

@@ -20,8 +20,12 @@ interface DriverError {
 }
 
 function driverErrorIn(error: unknown): DriverError | undefined {
-  if (!(error instanceof BaseError)) return undefined;
-  return (error as BaseError & { parent?: DriverError }).parent;
+  // Sequelize's own errors wrap the driver's; those of `statements` are the driver's.
+  if (error instanceof BaseError) return (error as BaseError & { parent?: DriverError }).parent;
+  const driverError = error as DriverError | undefined;
+  return error instanceof Error && (driverError?.fatal !== undefined || driverError?.errno !== undefined)
+    ? driverError
+    : undefined;
 }
 
 /**
@@ -38,6 +42,16 @@ export function duplicateKey(error: unknown): string | undefined {
 /** The server rolled the transaction back, since it and another waited for each other: the whole of it can be run again. */
 export function isDeadlock(error: unknown): boolean {
   return driverErrorIn(error)?.errno === DEADLOCK;
+}
+
+/**
+ * The server refused, and rolled back what it refused: nothing of it was done. False when the connection was lost or nobody knows, and
+ * for errors that are not the database's.
+ */
+export function wasRolledBack(error: unknown): boolean {
+  if (error instanceof ConnectionError) return false;
+  const driverError = driverErrorIn(error);
+  return (driverError?.errno ?? 0) > 0 && driverError?.fatal !== true;
 }
 
 /** The database could not be reached, was lost on the way, or cannot do the work now; later it may. */

@@ -1,4 +1,4 @@
-import { type Sequelize, type Transaction } from 'sequelize';
+import type { Sequelize, Transaction } from 'sequelize';
 import { isDeadlock, UnknownCommitError } from './sql-errors.ts';
 
 /** How often a transaction is run that the server picks as a deadlock's victim. */
@@ -16,6 +16,7 @@ export async function inTransaction<T>(db: Sequelize, work: (tx: Transaction) =>
     let result: T;
     try {
       result = await work(tx);
+      if (isOver(tx)) throw new Error('the work caught a deadlock, which had rolled the transaction back');
     } catch (error) {
       await rollBack(tx);
       if (isDeadlock(error) && attempt < DEADLOCK_ATTEMPTS) continue;
@@ -32,10 +33,14 @@ export async function inTransaction<T>(db: Sequelize, work: (tx: Transaction) =>
 
 async function rollBack(tx: Transaction): Promise<void> {
   // Sequelize has rolled back by itself after a deadlock, and a second rollback() throws.
-  if ((tx as Transaction & { finished?: string }).finished) return;
+  if (isOver(tx)) return;
   try {
     await tx.rollback();
   } catch {
     // The connection is lost, and Sequelize has closed it: the server rolls back what was open on it.
   }
+}
+
+function isOver(tx: Transaction): boolean {
+  return (tx as Transaction & { finished?: string }).finished !== undefined;
 }

@@ -5,18 +5,60 @@ export type { Logger };
 
 /** JSON lines on standard output. `level`: fatal, error, warn, info, debug, trace or silent. */
 export function createLogger(service: string, level: string): Logger {
-  return pino({ level, base: { service }, timestamp: pino.stdTimeFunctions.isoTime, messageKey: 'message' });
+  return pino({
+    level,
+    base: { service },
+    timestamp: pino.stdTimeFunctions.isoTime,
+    messageKey: 'message',
+    serializers: { err: withoutStatement },
+  });
 }
 
 /** A logger that says nothing. */
 export const silentLogger: Logger = pino({ level: 'silent' });
 
-/** The logger of the call that is being served; its bindings stand on every line of the call. */
-export const loggerKey = createContextKey<Logger>(silentLogger, { description: 'logger of this call' });
+/** The log of one call: what is bound to it stands on every further line. */
+export class CallLog {
+  readonly #logger: Logger;
+  readonly #bindings: Record<string, unknown>;
 
-/** Puts values on every further line that is logged of this call. Returns its logger. */
-export function bindLog(context: Pick<HandlerContext, 'values'>, bindings: Record<string, unknown>): Logger {
-  const log = context.values.get(loggerKey).child(bindings);
-  context.values.set(loggerKey, log);
-  return log;
+  constructor(logger: Logger, bindings: Record<string, unknown> = {}) {
+    this.#logger = logger;
+    this.#bindings = bindings;
+  }
+
+  /** Puts values on every further line; one that is there already is replaced. */
+  bind(bindings: Record<string, unknown>): void {
+    Object.assign(this.#bindings, bindings);
+  }
+
+  info(fields: object, message: string): void {
+    this.#logger.info({ ...this.#bindings, ...fields }, message);
+  }
+
+  warn(fields: object, message: string): void {
+    this.#logger.warn({ ...this.#bindings, ...fields }, message);
+  }
+
+  error(fields: object, message: string): void {
+    this.#logger.error({ ...this.#bindings, ...fields }, message);
+  }
+}
+
+const callLogKey = createContextKey(new CallLog(silentLogger), { description: 'log of this call' });
+
+/** Gives a call its log. */
+export function setCallLog(values: HandlerContext['values'], log: CallLog): void {
+  values.set(callLogKey, log);
+}
+
+/** The log of the call that is being served; it says nothing when the call has none. */
+export function callLogOf({ values }: Pick<HandlerContext, 'values'>): CallLog {
+  return values.get(callLogKey);
+}
+
+/** The error without the statement that it came from, which holds what users have sent. */
+function withoutStatement(error: Error): unknown {
+  const text = (key: string, value: unknown) => (key === 'sql' || key === 'parameters' ? undefined : value);
+  return JSON.parse(JSON.stringify(pino.stdSerializers.err(error), text));
 }

@@ -1,4 +1,4 @@
-import { type Logger } from './logger.ts';
+import type { Logger } from './logger.ts';
 
 /** A background worker: passes one after the other, with a pause between them. */
 export interface LoopOptions {
@@ -42,10 +42,12 @@ export class Loop {
   async #run(): Promise<void> {
     const { name, intervalMs, runOnce, logger } = this.#options;
     while (!this.#stopping) {
-      const more = await runOnce().catch((err: unknown) => {
+      let more = false;
+      try {
+        more = await runOnce();
+      } catch (err) {
         logger.error({ err, worker: name }, 'pass failed');
-        return false;
-      });
+      }
       if (!more && !this.#stopping) await this.#pause(intervalMs);
     }
   }

@@ -1,4 +1,4 @@
-import { type HandlerContext, type Interceptor } from '@connectrpc/connect';
+import type { HandlerContext, Interceptor } from '@connectrpc/connect';
 
 // https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md: at most 8 digits and a unit.
 const HEADER = 'grpc-timeout';

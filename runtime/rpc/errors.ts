@@ -1,4 +1,4 @@
-import { type MessageInitShape } from '@bufbuild/protobuf';
+import type { MessageInitShape } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from '../../gen/google/rpc/error_details_pb.ts';
 
@@ -77,6 +77,20 @@ export function errorsOf<C extends Catalogue>(catalogue: C) {
 
 /** Throws errors of the reasons that every service has. */
 export const commonError = errorsOf(commonReasons);
+
+/** An error of this system that came in an answer, as part of what was asked for. */
+export function receivedError(failure: {
+  code: number;
+  reason: string;
+  message: string;
+  metadata: Record<string, string>;
+}): ConnectError {
+  const { code, reason, message, metadata } = failure;
+  const error = new ConnectError(message, code in Code ? code : Code.Unknown);
+  error.details = [{ desc: ErrorInfoSchema, value: { reason, domain: ERROR_DOMAIN, metadata } }];
+  error.isWireError = true;
+  return error;
+}
 
 /** The ErrorInfo of this system in an error, made here or received. Undefined for any other error. */
 export function errorInfoOf(error: unknown) {

@@ -1,8 +1,6 @@
 import { type DescMethodUnary, type DescService, create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import {
-  Code,
   ConnectError,
-  createHandlerContext,
   type HandlerContext,
   type Interceptor,
   type ServiceImpl,
@@ -16,9 +14,10 @@ import {
   type ServerUnaryCall,
   type StatusObject,
 } from '@grpc/grpc-js';
+import { CallContext } from './call-context.ts';
 import { abortedError, commonError } from './errors.ts';
 import { chain } from './interceptors.ts';
-import { toHeaders, toMetadata } from './metadata.ts';
+import { toMetadata } from './metadata.ts';
 import { toGrpcStatus } from './status.ts';
 
 /** How a host serves. Times in milliseconds. */
@@ -33,9 +32,6 @@ export interface HostOptions {
   /** Longest request that is taken, in bytes; a longer one is RESOURCE_EXHAUSTED. Default 1 MiB. */
   maxMessageBytes?: number;
 }
-
-const TIMED_OUT = [Code.DeadlineExceeded, 'the operation timed out'] as const;
-const HUNG_UP = [Code.Canceled, 'the caller hung up'] as const;
 
 type AnyImpl = (request: unknown, context: HandlerContext) => unknown;
 
@@ -104,7 +100,7 @@ export class GrpcHost {
 
   #handler(method: DescMethodUnary, impl: AnyImpl): handleUnaryCall<Buffer, Uint8Array> {
     return (call, callback) => {
-      const context = this.#contextOf(call, method);
+      const context = new CallContext(call, method, this.#options.deadline);
       let encoded: { message: unknown; bytes: Uint8Array } | undefined;
       const serve = chain(this.#options.interceptors, async (request) => {
         if (context.signal.aborted) throw abortedError(context.signal);
@@ -120,7 +116,9 @@ export class GrpcHost {
         callback(error && statusOf(error), bytes, trailer);
       };
       // The reply does not wait for a handler that is slow to look at its signal.
-      context.signal.addEventListener('abort', () => reply(abortedError(context.signal)));
+      context.signal.addEventListener('abort', () => {
+        if (!replied) reply(abortedError(context.signal));
+      });
       const work = parse(method, call, context)
         .then(serve)
         .then(({ message, header, trailer }) => {
@@ -131,33 +129,11 @@ export class GrpcHost {
         })
         .catch((error: unknown) => reply(context.signal.aborted ? abortedError(context.signal) : safe(error)))
         .finally(() => {
-          context.abort();
+          context.end();
           this.#running.delete(work);
         });
       this.#running.add(work);
     };
-  }
-
-  #contextOf(call: ServerUnaryCall<Buffer, Uint8Array>, method: DescMethodUnary) {
-    const { defaultMs, maxMs } = this.#options.deadline;
-    const askedMs = Number(call.getDeadline()) - Date.now();
-    const cancelled = new AbortController();
-    call.on('cancelled', () => {
-      // grpc-js says this also when the caller's own deadline passes. Timers can be 1 ms early by this clock.
-      const passed = Number(call.getDeadline()) <= Date.now() + 1;
-      const [code, message] = passed ? TIMED_OUT : HUNG_UP;
-      cancelled.abort(new ConnectError(message, code));
-    });
-    return createHandlerContext({
-      service: method.parent,
-      method,
-      protocolName: 'grpc',
-      requestMethod: 'POST',
-      url: call.getPath(),
-      timeoutMs: askedMs === Infinity ? defaultMs : Math.min(askedMs, maxMs),
-      requestSignal: cancelled.signal,
-      requestHeader: toHeaders(call.metadata),
-    });
   }
 }
 

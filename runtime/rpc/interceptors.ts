@@ -1,4 +1,4 @@
-import { type Interceptor, type UnaryRequest, type UnaryResponse } from '@connectrpc/connect';
+import type { Interceptor, UnaryRequest, UnaryResponse } from '@connectrpc/connect';
 
 /** One unary call, on either side of the wire. */
 export type UnaryCall = (request: UnaryRequest) => Promise<UnaryResponse>;

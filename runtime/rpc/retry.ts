@@ -48,8 +48,8 @@ export function retryInterceptor(options: RetryOptions = {}): Interceptor {
     const deadline = performance.now() + (timeoutOf(request.header) ?? Infinity);
 
     for (let attempt = 0; ; attempt++) {
-      const left = deadline - performance.now();
-      if (left !== Infinity) setTimeoutOf(request.header, Math.min(left, attemptTimeoutMs));
+      const limitMs = Math.min(deadline - performance.now(), attemptTimeoutMs);
+      if (limitMs !== Infinity) setTimeoutOf(request.header, limitMs);
       if (attempt > 0) request.header.set('grpc-previous-rpc-attempts', String(attempt));
       try {
         const response = await next(request);

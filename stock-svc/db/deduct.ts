@@ -1,10 +1,9 @@
 import { ConnectError } from '@connectrpc/connect';
-import type { Transaction } from 'sequelize';
 import { duplicateKey } from '../../runtime/db/sql-errors.ts';
-import { execute, rowsOf } from '../../runtime/db/statements.ts';
+import { executeTogether, rowsOf, type Statement } from '../../runtime/db/statements.ts';
 import { inTransaction } from '../../runtime/db/transaction.ts';
 import { commonError } from '../../runtime/rpc/errors.ts';
-import { quantitiesFingerprint, sumByProduct } from '../domain/quantities.ts';
+import { quantitiesFingerprint, type Quantity, sumByProduct } from '../domain/quantities.ts';
 import type { Deduction } from '../domain/read-request.ts';
 import { stockError } from '../domain/reasons.ts';
 import { type Product, take, type TakenItem } from '../domain/take.ts';
@@ -73,11 +72,12 @@ function tryTake(deduction: Deduction, products: Map<bigint, Product>): TakenIte
 /** False: what was read no longer holds, and nothing was written. */
 async function write(db: StockDb, accepted: readonly Accepted[], products: Map<bigint, Product>): Promise<boolean> {
   class Stale extends Error {}
+  const sums = sumByProduct(accepted.flatMap(({ items }) => items));
+  const statements = [insertHeaders(accepted), insertRecords(accepted), decrement(sums, products)];
   try {
     await inTransaction(db.sequelize, async (tx) => {
-      await insertHeaders(db, accepted, tx);
-      await insertRecords(db, accepted, tx);
-      if (!(await decrement(db, accepted, products, tx))) throw new Stale();
+      const [, , changed] = await executeTogether(db.sequelize, statements, tx);
+      if (changed !== sums.length) throw new Stale();
     });
     return true;
   } catch (error) {
@@ -86,47 +86,36 @@ async function write(db: StockDb, accepted: readonly Accepted[], products: Map<b
   }
 }
 
-async function insertHeaders(db: StockDb, accepted: readonly Accepted[], tx: Transaction): Promise<void> {
-  await execute(
-    db.sequelize,
-    `INSERT INTO t_stock_deduction (order_no, state, fingerprint) VALUES ${rowsOf("(?, 'DEDUCTED', ?)", accepted.length)}`,
-    accepted.flatMap(({ deduction }) => [deduction.orderNo, quantitiesFingerprint(deduction.quantities)]),
-    tx,
-  );
+function insertHeaders(accepted: readonly Accepted[]): Statement {
+  return {
+    sql: `INSERT INTO t_stock_deduction (order_no, state, fingerprint)
+      VALUES ${rowsOf("(?, 'DEDUCTED', ?)", accepted.length)}`,
+    values: accepted.flatMap(({ deduction }) => [deduction.orderNo, quantitiesFingerprint(deduction.quantities)]),
+  };
 }
 
-async function insertRecords(db: StockDb, accepted: readonly Accepted[], tx: Transaction): Promise<void> {
+function insertRecords(accepted: readonly Accepted[]): Statement {
   const rows = accepted.flatMap(({ deduction, items }) =>
     items.map((item) => [deduction.orderNo, item.productId, item.quantity, item.title, item.unitPriceCents]),
   );
-  await execute(
-    db.sequelize,
-    `INSERT INTO t_stock_record (type, order_no, product_id, quantity, title, unit_price_cents)
+  return {
+    sql: `INSERT INTO t_stock_record (type, order_no, product_id, quantity, title, unit_price_cents)
       VALUES ${rowsOf("('DEDUCT', ?, ?, ?, ?, ?)", rows.length)}`,
-    rows.flat(),
-    tx,
-  );
+    values: rows.flat(),
+  };
 }
 
-async function decrement(
-  db: StockDb,
-  accepted: readonly Accepted[],
-  products: Map<bigint, Product>,
-  tx: Transaction,
-): Promise<boolean> {
-  const sums = sumByProduct(accepted.flatMap(({ items }) => items));
-  const changed = await execute(
-    db.sequelize,
-    `UPDATE t_stock SET available = available - CASE product_id ${sums.map(() => 'WHEN ? THEN ?').join(' ')} END
+/** Rows are locked in ascending product_id, as by every writer: no deadlock. */
+function decrement(sums: readonly Quantity[], products: Map<bigint, Product>): Statement {
+  return {
+    sql: `UPDATE t_stock SET available = available - CASE product_id ${sums.map(() => 'WHEN ? THEN ?').join(' ')} END
       WHERE ${sums.map(() => '(product_id = ? AND available >= ? AND unit_price_cents = ?)').join(' OR ')}
       ORDER BY product_id`,
-    [
+    values: [
       ...sums.flatMap(({ productId, quantity }) => [productId, quantity]),
       ...sums.flatMap(({ productId, quantity }) => [productId, quantity, products.get(productId)!.unitPriceCents]),
     ],
-    tx,
-  );
-  return changed === sums.length;
+  };
 }
 
 /** The answer to a Deduct whose order has a header; undefined when it has none. */

@@ -1,5 +1,5 @@
 import type { Transaction } from 'sequelize';
-import { execute } from '../../runtime/db/statements.ts';
+import { execute, select } from '../../runtime/db/statements.ts';
 import type { Quantity } from '../domain/quantities.ts';
 import type { NewProduct } from '../domain/read-request.ts';
 import { type Product, productNotFound } from '../domain/take.ts';
@@ -11,12 +11,12 @@ export async function readProducts(
   productIds: readonly bigint[],
   transaction?: Transaction,
 ): Promise<Map<bigint, Product>> {
-  const rows = await db.Stock.findAll({
-    where: { product_id: productIds.map(String) },
-    order: ['product_id'],
-    raw: true,
-    transaction: transaction ?? null,
-  });
+  const rows = await select<{ product_id: string; title: string; unit_price_cents: string; available: string }>(
+    db.sequelize,
+    'SELECT product_id, title, unit_price_cents, available FROM t_stock WHERE product_id IN (?) ORDER BY product_id',
+    [productIds],
+    transaction,
+  );
   return new Map(
     rows.map((row) => [
       BigInt(row.product_id),
@@ -24,7 +24,7 @@ export async function readProducts(
         productId: BigInt(row.product_id),
         title: row.title,
         unitPriceCents: BigInt(row.unit_price_cents),
-        available: BigInt(row.available!),
+        available: BigInt(row.available),
       },
     ]),
   );

@@ -1,38 +1,46 @@
-import { ConnectError, type ServiceImpl } from '@connectrpc/connect';
+import type { ServiceImpl } from '@connectrpc/connect';
 import type { StockService } from '../../gen/ordersystem/stock/v1/stock_service_pb.ts';
-import { bindLog } from '../../runtime/lifecycle/logger.ts';
-import { deduct } from '../db/deduct.ts';
+import { wasRolledBack } from '../../runtime/db/sql-errors.ts';
+import { GroupCommit } from '../../runtime/group-commit.ts';
+import { callLogOf } from '../../runtime/lifecycle/logger.ts';
+import { deduct, type Deducted } from '../db/deduct.ts';
 import type { StockDb } from '../db/models.ts';
 import { putProducts, readProducts } from '../db/products.ts';
 import { receiveStock } from '../db/receive-stock.ts';
 import { restore } from '../db/restore.ts';
 import {
+  type Deduction,
   readDeduction,
   readOrderNo,
   readProductIds,
   readProducts as readNewProducts,
   readReceipt,
 } from '../domain/read-request.ts';
+import { batchDeduct } from './batch-deduct.ts';
 import { productNotFound } from '../domain/take.ts';
 
 /** The RPCs of ordersystem.stock.v1.StockService. */
-export function stockService(db: StockDb): ServiceImpl<typeof StockService> {
+export function stockService(db: StockDb, batchSize: number): ServiceImpl<typeof StockService> {
+  const deducts = new GroupCommit<Deduction, Deducted>({
+    run: (deductions) => deduct(db, deductions),
+    runAlone: wasRolledBack,
+    maxSize: batchSize,
+  });
   return {
-    async deduct(request, context) {
+    deduct(request, context) {
       const deduction = readDeduction(request);
-      bindLog(context, { order_no: deduction.orderNo });
-      const [result] = await deduct(db, [deduction]);
-      if (result instanceof ConnectError) throw result;
-      return result!;
+      callLogOf(context).bind({ order_no: deduction.orderNo });
+      return deducts.submit(deduction, context.signal);
     },
+    batchDeduct: (request, context) => batchDeduct(deducts, request, context),
     restore(request, context) {
       const orderNo = readOrderNo(request.orderNo);
-      bindLog(context, { order_no: orderNo });
+      callLogOf(context).bind({ order_no: orderNo });
       return restore(db, orderNo);
     },
     async receiveStock(request, context) {
       const receipt = readReceipt(request);
-      bindLog(context, { receipt_no: receipt.receiptNo });
+      callLogOf(context).bind({ receipt_no: receipt.receiptNo });
       return { replayed: await receiveStock(db, receipt) };
     },
     async putProducts(request) {

@@ -127,7 +127,7 @@ describe('a process of order-svc', () => {
     service.child.kill('SIGTERM');
     assert.equal(await service.ended, 0);
     const ofRequest = service.lines.filter((line) => line['rpc'] === 'CreateOrder');
-    assert.equal(ofRequest.length, 2);
+    assert.equal(ofRequest.length, 1);
     for (const line of ofRequest) {
       assert.equal(line['order_no'], order!.orderNo);
       assert.equal(line['client_request_id'], key);

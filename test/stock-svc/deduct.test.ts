@@ -74,7 +74,7 @@ describe('Deduct', () => {
   });
 
   it('waits for a Deduct of the same number that is not committed yet, and gets its answer', async () => {
-    const held = system.stockSql.hold(UPDATE);
+    const held = system.stockSql.hold(/COMMIT;/);
     const first = deduct({ productId: tea, quantity: 1n });
     await held.reached;
     const inserts = system.stockSql.seen(/INSERT INTO t_stock_deduction/);
@@ -125,10 +125,9 @@ describe('Deduct', () => {
   });
 
   for (const [step, pattern] of Object.entries({
-    header: /INSERT INTO t_stock_deduction/,
-    ledger: /INSERT INTO t_stock_record/,
+    begin: /START TRANSACTION/,
     decrement: UPDATE,
-    commit: /COMMIT/,
+    commit: /COMMIT;/,
   })) {
     it(`takes it all or nothing when the connection is lost after the ${step}, and a repeat makes it whole`, async () => {
       const lost = system.stockSql.cutAfter(pattern);

@@ -42,7 +42,7 @@ describe('Restore', () => {
   });
 
   it('waits for a Deduct that is not committed yet, and gives it back', async () => {
-    const held = system.stockSql.hold(/UPDATE t_stock SET available = available - /);
+    const held = system.stockSql.hold(/COMMIT;/);
     const taking = deduct();
     await held.reached;
     const looks = system.stockSql.seen(/FOR UPDATE/);
@@ -68,7 +68,7 @@ describe('Restore', () => {
     header: /UPDATE t_stock_deduction/,
     ledger: /INSERT INTO t_stock_record/,
     increment: /UPDATE t_stock SET available = available \+/,
-    commit: /COMMIT/,
+    commit: /COMMIT;/,
   })) {
     it(`gives it all or nothing back when the connection is lost after the ${step}`, async () => {
       await deduct();

@@ -29,6 +29,10 @@ export class StockEdge {
         this.seen.deducts++;
         return this.#answer(this.deducts, () => real.deduct(request), context);
       },
+      batchDeduct: (request, context) => {
+        this.seen.deducts += request.deductions.length;
+        return this.#answer([], () => real.batchDeduct(request), context);
+      },
       restore: (request, context) => {
         this.seen.restores++;
         return this.#answer(this.restores, () => real.restore(request), context);

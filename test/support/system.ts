@@ -65,7 +65,12 @@ export async function startSystem(): Promise<System> {
   const stockUrl = await createDatabase(serverUrl(), names.stock);
   const stockSql = await SqlProxy.to(stockUrl);
   const stockSvc = await startStockService(
-    loadStockConfig({ DATABASE_URL: stockSql.url, LISTEN_ADDRESS: '127.0.0.1:0', DRAIN_MS: '0' }),
+    loadStockConfig({
+      DATABASE_URL: stockSql.url,
+      LISTEN_ADDRESS: '127.0.0.1:0',
+      DRAIN_MS: '0',
+      BATCH_SIZE: process.env['BATCH_SIZE'],
+    }),
     silentLogger,
   );
   const orderDb = openOrderDb({ url: orderUrl });
@@ -109,6 +114,7 @@ async function startOrderNode(orderUrl: string, stockAddress: string, env: Recor
     RELAY_INTERVAL_MS: REST,
     COMPENSATION_MS: '1000',
     DRAIN_MS: '0',
+    BATCH_SIZE: process.env['BATCH_SIZE'],
     ...env,
   });
   const service = await startOrderService(config, silentLogger);

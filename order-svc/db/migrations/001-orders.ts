@@ -34,6 +34,7 @@ export const orderTables: Migration = {
         unit_price_cents BIGINT NOT NULL,
         PRIMARY KEY (order_no, line_no)
       ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4`);
+    // No index on expire_time: the table holds what is in flight, and every order passes through it.
     await db.query(`
       CREATE TABLE IF NOT EXISTS t_order_claim (
         ${ORDER_NO},
@@ -43,22 +44,21 @@ export const orderTables: Migration = {
         items JSON NOT NULL COMMENT 'for people: what was asked for',
         expire_time DATETIME(3) NOT NULL,
         PRIMARY KEY (order_no),
-        UNIQUE KEY uk_client_request_id (client_request_id),
-        KEY idx_expire_time (expire_time)
+        UNIQUE KEY uk_client_request_id (client_request_id)
       ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4`);
     await db.query(`
       CREATE TABLE IF NOT EXISTS t_event_record (
-        event_id VARCHAR(96) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'order_no.event_type: none twice',
         ${ORDER_NO},
+        event_id VARCHAR(96) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'order_no.event_type: none twice',
         event_type VARCHAR(32) NOT NULL,
         payload JSON NOT NULL,
         status VARCHAR(16) NOT NULL DEFAULT 'WAIT' COMMENT 'WAIT / SENT / DEAD',
         attempts INT NOT NULL DEFAULT 0,
-        next_retry_time DATETIME(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3) COMMENT 'end of the lease while there is one',
+        next_retry_time DATETIME(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3),
         lease_owner VARCHAR(36) CHARACTER SET ascii COLLATE ascii_bin NULL,
+        lease_time DATETIME(3) NULL COMMENT 'end of the lease; in no index, so that leasing moves none',
         create_time DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
-        PRIMARY KEY (event_id),
-        KEY idx_order_no (order_no),
+        PRIMARY KEY (order_no, event_id),
         KEY idx_status_next_retry_time (status, next_retry_time)
       ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4`);
     await db.query(`

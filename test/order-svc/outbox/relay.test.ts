@@ -20,11 +20,22 @@ describe('the relay', () => {
     return eventId;
   }
   const stateOf = async (eventId: string) => {
-    const row = await system.orderDb.EventRecord.findByPk(eventId, { raw: true, rejectOnEmpty: true });
-    return { status: row.status, attempts: row.attempts, due: row.next_retry_time!.getTime() <= Date.now() };
+    const row = await system.orderDb.EventRecord.findOne({
+      where: { event_id: eventId },
+      raw: true,
+      rejectOnEmpty: true,
+    });
+    return {
+      status: row.status,
+      attempts: row.attempts,
+      due: row.next_retry_time!.getTime() <= Date.now() && !row.lease_time,
+    };
   };
   const makeDue = () =>
-    system.orderDb.EventRecord.update({ next_retry_time: new Date(0) }, { where: { status: 'WAIT' } });
+    system.orderDb.EventRecord.update(
+      { next_retry_time: new Date(0), lease_time: null },
+      { where: { status: 'WAIT' } },
+    );
   const run = (handle: RelayOptions['handle'], options: Partial<RelayOptions> = {}) =>
     relayOnce(system.orderDb, { handle, logger: silentLogger, ...options });
 
@@ -37,7 +48,7 @@ describe('the relay', () => {
     assert.equal(handled.length, 1);
     assert.equal(handled[0]!.eventId, eventId);
     assert.deepEqual(handled[0]!.payload, { some: 'thing' });
-    assert.deepEqual(await stateOf(eventId), { status: 'SENT', attempts: 1, due: false });
+    assert.deepEqual(await stateOf(eventId), { status: 'SENT', attempts: 1, due: true });
   });
 
   it('backs off after a failure, and gives up as DEAD after the last attempt', async () => {
@@ -85,9 +96,9 @@ describe('the relay', () => {
     await makeDue();
     const [taken] = await leaseEvents(system.orderDb, 1, 60_000);
     assert.equal(taken!.attempts, 2);
-    await settleSent(system.orderDb, lost!.leaseOwner, [eventId]);
+    await settleSent(system.orderDb, [lost!]);
     assert.equal((await stateOf(eventId)).status, 'WAIT');
-    await settleSent(system.orderDb, taken!.leaseOwner, [eventId]);
+    await settleSent(system.orderDb, [taken!]);
     assert.equal((await stateOf(eventId)).status, 'SENT');
   });
 

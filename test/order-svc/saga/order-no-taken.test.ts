@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { insertClaims } from '../../../order-svc/db/claims.ts';
 import { readIntent } from '../../../order-svc/domain/intent.ts';
 import { createOrder } from '../../../order-svc/saga/create-order.ts';
+import { createBatches } from '../../../order-svc/saga/batches.ts';
 import { InFlight } from '../../../order-svc/saga/in-flight.ts';
 import type { Call, Saga } from '../../../order-svc/saga/saga.ts';
 import { reapOnce } from '../../../order-svc/saga/reaper.ts';
-import { silentLogger } from '../../../runtime/lifecycle/logger.ts';
+import { CallLog, silentLogger } from '../../../runtime/lifecycle/logger.ts';
 import { availableOf, expireClaims, movementsOf, newKey, product, relay, useSystem } from '../../support/system.ts';
 
 describe('an order number that is taken', () => {
@@ -29,14 +30,14 @@ describe('an order number that is taken', () => {
       stock: system.stock,
       numbers: { next: () => Promise.resolve(numbers.shift()!) },
       inFlight: new InFlight(),
+      batches: createBatches(system.orderDb, system.stock, 1),
       claimMarginMs: 1000,
       compensationMs: 1000,
     };
     const call: Call = {
       signal: new AbortController().signal,
       timeoutMs: () => 5000,
-      log: silentLogger,
-      logAs: () => silentLogger,
+      log: new CallLog(silentLogger),
     };
     return createOrder(saga, intent(quantity), call);
   }

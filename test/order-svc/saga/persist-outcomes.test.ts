@@ -16,11 +16,8 @@ import {
 
 const STATEMENTS = {
   'the transaction begins': /START TRANSACTION/,
-  'the claim is deleted': /DELETE FROM t_order_claim WHERE order_no IN/,
-  'the order is inserted': /INSERT INTO t_order \(/,
-  'the items are inserted': /INSERT INTO t_order_item/,
-  'the event is inserted': /INSERT INTO t_event_record/,
-  'the time is read': /SELECT `order_no`, `create_time`/,
+  'the order takes its claim’s place': /DELETE FROM t_order_claim WHERE order_no IN/,
+  'the time is read': /SELECT order_no, create_time/,
 };
 const ASK_CLAIM = /SELECT order_no FROM t_order_claim WHERE order_no = .* FOR UPDATE/;
 
@@ -59,7 +56,7 @@ describe('what became of the transaction', () => {
   }
 
   it('finds the order when COMMIT was made and acknowledged to nobody', async () => {
-    const lost = node.sql.cutAfter(/COMMIT/);
+    const lost = node.sql.cutAfter(/COMMIT;/);
     const { order, replayed } = await buy();
     await lost;
     assert.equal(replayed, false);
@@ -68,14 +65,14 @@ describe('what became of the transaction', () => {
   });
 
   it('gives the stock back when COMMIT never arrived', async () => {
-    const lost = node.sql.cutBefore(/COMMIT/);
+    const lost = node.sql.cutBefore(/COMMIT;/);
     await failsWith(buy(), 'SERVICE_UNAVAILABLE');
     await lost;
     await wasUndone();
   });
 
   it('waits for a COMMIT that is still on its way when its connection is lost', async () => {
-    const commit = node.sql.orphan(/COMMIT/);
+    const commit = node.sql.orphan(/COMMIT;/);
     const asks = node.sql.seen(ASK_CLAIM);
     const call = buy();
     await asks;
@@ -85,7 +82,7 @@ describe('what became of the transaction', () => {
   });
 
   it('says ATTEMPT_EXPIRED when COMMIT never arrived and the claim was reaped before it could be asked', async () => {
-    const lost = node.sql.cutBefore(/COMMIT/);
+    const lost = node.sql.cutBefore(/COMMIT;/);
     const asks = node.sql.hold(ASK_CLAIM);
     const call = buy();
     await lost;
@@ -100,7 +97,7 @@ describe('what became of the transaction', () => {
 
   for (const made of [true, false]) {
     it(`leaves it to the claim when nobody can be asked about COMMIT, which was ${made ? '' : 'not '}made`, async () => {
-      const lost = made ? node.sql.cutAfter(/COMMIT/) : node.sql.cutBefore(/COMMIT/);
+      const lost = made ? node.sql.cutAfter(/COMMIT;/) : node.sql.cutBefore(/COMMIT;/);
       const call = buy();
       await lost;
       node.sql.refuse();

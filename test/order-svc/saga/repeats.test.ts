@@ -5,6 +5,7 @@ import { as, availableOf, movementsOf, newKey, type OrderNode, product, useSyste
 
 const CLAIM = /INSERT INTO t_order_claim/;
 const LOOK_AT_CLAIM = /SELECT order_no, user_id, fingerprint, expire_time/;
+const LOOK_AT_ORDER = /FROM t_order o JOIN/;
 const PERSIST = /DELETE FROM t_order_claim WHERE order_no IN/;
 
 describe('repeats of one intent', () => {
@@ -72,7 +73,7 @@ describe('repeats of one intent', () => {
       const first = buy(a, key, tea);
       await persist.reached;
       const other = where === 'the same process' ? a : b;
-      const looks = other.sql.seen(LOOK_AT_CLAIM);
+      const looks = other.sql.seen(other === a ? LOOK_AT_ORDER : LOOK_AT_CLAIM);
       const second = buy(other, key, tea);
       await looks;
       persist.release();
@@ -121,6 +122,8 @@ describe('repeats of one intent', () => {
     const inFlight = [
       await failsWith(buy(b, key, tea, 2), 'CLIENT_REQUEST_ID_CONFLICT'),
       await failsWith(buy(b, key, cup), 'CLIENT_REQUEST_ID_CONFLICT'),
+      await failsWith(buy(a, key, tea, 2), 'CLIENT_REQUEST_ID_CONFLICT'),
+      await failsWith(buy(a, key, cup), 'CLIENT_REQUEST_ID_CONFLICT'),
     ];
     persist.release();
     await first;

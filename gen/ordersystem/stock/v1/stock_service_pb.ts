@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file ordersystem/stock/v1/stock_service.proto.
  */
 export const file_ordersystem_stock_v1_stock_service: GenFile = /*@__PURE__*/
-  fileDesc("CihvcmRlcnN5c3RlbS9zdG9jay92MS9zdG9ja19zZXJ2aWNlLnByb3RvEhRvcmRlcnN5c3RlbS5zdG9jay52MSJSCg1EZWR1Y3RSZXF1ZXN0EhAKCG9yZGVyX25vGAEgASgJEi8KBWl0ZW1zGAIgAygLMiAub3JkZXJzeXN0ZW0uc3RvY2sudjEuRGVkdWN0SXRlbSJmCgpEZWR1Y3RJdGVtEhIKCnByb2R1Y3RfaWQYASABKAMSEAoIcXVhbnRpdHkYAiABKAMSHQoQdW5pdF9wcmljZV9jZW50cxgDIAEoA0gAiAEBQhMKEV91bml0X3ByaWNlX2NlbnRzIlUKDkRlZHVjdFJlc3BvbnNlEjEKBWl0ZW1zGAEgAygLMiIub3JkZXJzeXN0ZW0uc3RvY2sudjEuRGVkdWN0ZWRJdGVtEhAKCHJlcGxheWVkGAIgASgIIiIKDlJlc3RvcmVSZXF1ZXN0EhAKCG9yZGVyX25vGAEgASgJIlcKD1Jlc3RvcmVSZXNwb25zZRIyCgVpdGVtcxgBIAMoCzIjLm9yZGVyc3lzdGVtLnN0b2NrLnYxLlN0b2NrUXVhbnRpdHkSEAoIcmVwbGF5ZWQYAiABKAgiXQoTUmVjZWl2ZVN0b2NrUmVxdWVzdBISCgpyZWNlaXB0X25vGAEgASgJEjIKBWl0ZW1zGAIgAygLMiMub3JkZXJzeXN0ZW0uc3RvY2sudjEuU3RvY2tRdWFudGl0eSIoChRSZWNlaXZlU3RvY2tSZXNwb25zZRIQCghyZXBsYXllZBgBIAEoCCJFChJQdXRQcm9kdWN0c1JlcXVlc3QSLwoIcHJvZHVjdHMYASADKAsyHS5vcmRlcnN5c3RlbS5zdG9jay52MS5Qcm9kdWN0IkYKB1Byb2R1Y3QSEgoKcHJvZHVjdF9pZBgBIAEoAxINCgV0aXRsZRgCIAEoCRIYChB1bml0X3ByaWNlX2NlbnRzGAMgASgDIhUKE1B1dFByb2R1Y3RzUmVzcG9uc2UiJgoPR2V0U3RvY2tSZXF1ZXN0EhMKC3Byb2R1Y3RfaWRzGAEgAygDIkYKEEdldFN0b2NrUmVzcG9uc2USMgoGc3RvY2tzGAEgAygLMiIub3JkZXJzeXN0ZW0uc3RvY2sudjEuUHJvZHVjdFN0b2NrMvoDCgxTdG9ja1NlcnZpY2USWAoGRGVkdWN0EiMub3JkZXJzeXN0ZW0uc3RvY2sudjEuRGVkdWN0UmVxdWVzdBokLm9yZGVyc3lzdGVtLnN0b2NrLnYxLkRlZHVjdFJlc3BvbnNlIgOQAgISWwoHUmVzdG9yZRIkLm9yZGVyc3lzdGVtLnN0b2NrLnYxLlJlc3RvcmVSZXF1ZXN0GiUub3JkZXJzeXN0ZW0uc3RvY2sudjEuUmVzdG9yZVJlc3BvbnNlIgOQAgISagoMUmVjZWl2ZVN0b2NrEikub3JkZXJzeXN0ZW0uc3RvY2sudjEuUmVjZWl2ZVN0b2NrUmVxdWVzdBoqLm9yZGVyc3lzdGVtLnN0b2NrLnYxLlJlY2VpdmVTdG9ja1Jlc3BvbnNlIgOQAgISZwoLUHV0UHJvZHVjdHMSKC5vcmRlcnN5c3RlbS5zdG9jay52MS5QdXRQcm9kdWN0c1JlcXVlc3QaKS5vcmRlcnN5c3RlbS5zdG9jay52MS5QdXRQcm9kdWN0c1Jlc3BvbnNlIgOQAgISXgoIR2V0U3RvY2sSJS5vcmRlcnN5c3RlbS5zdG9jay52MS5HZXRTdG9ja1JlcXVlc3QaJi5vcmRlcnN5c3RlbS5zdG9jay52MS5HZXRTdG9ja1Jlc3BvbnNlIgOQAgFiBnByb3RvMw", [file_ordersystem_stock_v1_stock]);
+  fileDesc("CihvcmRlcnN5c3RlbS9zdG9jay92MS9zdG9ja19zZXJ2aWNlLnByb3RvEhRvcmRlcnN5c3RlbS5zdG9jay52MSJSCg1EZWR1Y3RSZXF1ZXN0EhAKCG9yZGVyX25vGAEgASgJEi8KBWl0ZW1zGAIgAygLMiAub3JkZXJzeXN0ZW0uc3RvY2sudjEuRGVkdWN0SXRlbSJmCgpEZWR1Y3RJdGVtEhIKCnByb2R1Y3RfaWQYASABKAMSEAoIcXVhbnRpdHkYAiABKAMSHQoQdW5pdF9wcmljZV9jZW50cxgDIAEoA0gAiAEBQhMKEV91bml0X3ByaWNlX2NlbnRzIlUKDkRlZHVjdFJlc3BvbnNlEjEKBWl0ZW1zGAEgAygLMiIub3JkZXJzeXN0ZW0uc3RvY2sudjEuRGVkdWN0ZWRJdGVtEhAKCHJlcGxheWVkGAIgASgIIk0KEkJhdGNoRGVkdWN0UmVxdWVzdBI3CgpkZWR1Y3Rpb25zGAEgAygLMiMub3JkZXJzeXN0ZW0uc3RvY2sudjEuRGVkdWN0UmVxdWVzdCJPChNCYXRjaERlZHVjdFJlc3BvbnNlEjgKB3Jlc3VsdHMYASADKAsyJy5vcmRlcnN5c3RlbS5zdG9jay52MS5CYXRjaERlZHVjdFJlc3VsdCKPAQoRQmF0Y2hEZWR1Y3RSZXN1bHQSOAoIZGVkdWN0ZWQYASABKAsyJC5vcmRlcnN5c3RlbS5zdG9jay52MS5EZWR1Y3RSZXNwb25zZUgAEjYKB2ZhaWx1cmUYAiABKAsyIy5vcmRlcnN5c3RlbS5zdG9jay52MS5EZWR1Y3RGYWlsdXJlSABCCAoGcmVzdWx0IrQBCg1EZWR1Y3RGYWlsdXJlEgwKBGNvZGUYASABKAUSDgoGcmVhc29uGAIgASgJEg8KB21lc3NhZ2UYAyABKAkSQwoIbWV0YWRhdGEYBCADKAsyMS5vcmRlcnN5c3RlbS5zdG9jay52MS5EZWR1Y3RGYWlsdXJlLk1ldGFkYXRhRW50cnkaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIiIKDlJlc3RvcmVSZXF1ZXN0EhAKCG9yZGVyX25vGAEgASgJIlcKD1Jlc3RvcmVSZXNwb25zZRIyCgVpdGVtcxgBIAMoCzIjLm9yZGVyc3lzdGVtLnN0b2NrLnYxLlN0b2NrUXVhbnRpdHkSEAoIcmVwbGF5ZWQYAiABKAgiXQoTUmVjZWl2ZVN0b2NrUmVxdWVzdBISCgpyZWNlaXB0X25vGAEgASgJEjIKBWl0ZW1zGAIgAygLMiMub3JkZXJzeXN0ZW0uc3RvY2sudjEuU3RvY2tRdWFudGl0eSIoChRSZWNlaXZlU3RvY2tSZXNwb25zZRIQCghyZXBsYXllZBgBIAEoCCJFChJQdXRQcm9kdWN0c1JlcXVlc3QSLwoIcHJvZHVjdHMYASADKAsyHS5vcmRlcnN5c3RlbS5zdG9jay52MS5Qcm9kdWN0IkYKB1Byb2R1Y3QSEgoKcHJvZHVjdF9pZBgBIAEoAxINCgV0aXRsZRgCIAEoCRIYChB1bml0X3ByaWNlX2NlbnRzGAMgASgDIhUKE1B1dFByb2R1Y3RzUmVzcG9uc2UiJgoPR2V0U3RvY2tSZXF1ZXN0EhMKC3Byb2R1Y3RfaWRzGAEgAygDIkYKEEdldFN0b2NrUmVzcG9uc2USMgoGc3RvY2tzGAEgAygLMiIub3JkZXJzeXN0ZW0uc3RvY2sudjEuUHJvZHVjdFN0b2NrMuMECgxTdG9ja1NlcnZpY2USWAoGRGVkdWN0EiMub3JkZXJzeXN0ZW0uc3RvY2sudjEuRGVkdWN0UmVxdWVzdBokLm9yZGVyc3lzdGVtLnN0b2NrLnYxLkRlZHVjdFJlc3BvbnNlIgOQAgISZwoLQmF0Y2hEZWR1Y3QSKC5vcmRlcnN5c3RlbS5zdG9jay52MS5CYXRjaERlZHVjdFJlcXVlc3QaKS5vcmRlcnN5c3RlbS5zdG9jay52MS5CYXRjaERlZHVjdFJlc3BvbnNlIgOQAgISWwoHUmVzdG9yZRIkLm9yZGVyc3lzdGVtLnN0b2NrLnYxLlJlc3RvcmVSZXF1ZXN0GiUub3JkZXJzeXN0ZW0uc3RvY2sudjEuUmVzdG9yZVJlc3BvbnNlIgOQAgISagoMUmVjZWl2ZVN0b2NrEikub3JkZXJzeXN0ZW0uc3RvY2sudjEuUmVjZWl2ZVN0b2NrUmVxdWVzdBoqLm9yZGVyc3lzdGVtLnN0b2NrLnYxLlJlY2VpdmVTdG9ja1Jlc3BvbnNlIgOQAgISZwoLUHV0UHJvZHVjdHMSKC5vcmRlcnN5c3RlbS5zdG9jay52MS5QdXRQcm9kdWN0c1JlcXVlc3QaKS5vcmRlcnN5c3RlbS5zdG9jay52MS5QdXRQcm9kdWN0c1Jlc3BvbnNlIgOQAgISXgoIR2V0U3RvY2sSJS5vcmRlcnN5c3RlbS5zdG9jay52MS5HZXRTdG9ja1JlcXVlc3QaJi5vcmRlcnN5c3RlbS5zdG9jay52MS5HZXRTdG9ja1Jlc3BvbnNlIgOQAgFiBnByb3RvMw", [file_ordersystem_stock_v1_stock]);
 
 /**
  * The stock to take for one order.
@@ -107,6 +107,127 @@ export const DeductResponseSchema: GenMessage<DeductResponse> = /*@__PURE__*/
   messageDesc(file_ordersystem_stock_v1_stock_service, 2);
 
 /**
+ * The stock to take for many orders.
+ *
+ * @generated from message ordersystem.stock.v1.BatchDeductRequest
+ */
+export type BatchDeductRequest = Message<"ordersystem.stock.v1.BatchDeductRequest"> & {
+  /**
+   * 1 to 256 deductions, no order_no twice.
+   *
+   * @generated from field: repeated ordersystem.stock.v1.DeductRequest deductions = 1;
+   */
+  deductions: DeductRequest[];
+};
+
+/**
+ * Describes the message ordersystem.stock.v1.BatchDeductRequest.
+ * Use `create(BatchDeductRequestSchema)` to create a new message.
+ */
+export const BatchDeductRequestSchema: GenMessage<BatchDeductRequest> = /*@__PURE__*/
+  messageDesc(file_ordersystem_stock_v1_stock_service, 3);
+
+/**
+ * What each order took.
+ *
+ * @generated from message ordersystem.stock.v1.BatchDeductResponse
+ */
+export type BatchDeductResponse = Message<"ordersystem.stock.v1.BatchDeductResponse"> & {
+  /**
+   * One for each deduction, in the same order.
+   *
+   * @generated from field: repeated ordersystem.stock.v1.BatchDeductResult results = 1;
+   */
+  results: BatchDeductResult[];
+};
+
+/**
+ * Describes the message ordersystem.stock.v1.BatchDeductResponse.
+ * Use `create(BatchDeductResponseSchema)` to create a new message.
+ */
+export const BatchDeductResponseSchema: GenMessage<BatchDeductResponse> = /*@__PURE__*/
+  messageDesc(file_ordersystem_stock_v1_stock_service, 4);
+
+/**
+ * What one order of many took, or why it took nothing.
+ *
+ * @generated from message ordersystem.stock.v1.BatchDeductResult
+ */
+export type BatchDeductResult = Message<"ordersystem.stock.v1.BatchDeductResult"> & {
+  /**
+   * Exactly one is set.
+   *
+   * @generated from oneof ordersystem.stock.v1.BatchDeductResult.result
+   */
+  result: {
+    /**
+     * As Deduct answers.
+     *
+     * @generated from field: ordersystem.stock.v1.DeductResponse deducted = 1;
+     */
+    value: DeductResponse;
+    case: "deducted";
+  } | {
+    /**
+     * As Deduct fails.
+     *
+     * @generated from field: ordersystem.stock.v1.DeductFailure failure = 2;
+     */
+    value: DeductFailure;
+    case: "failure";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message ordersystem.stock.v1.BatchDeductResult.
+ * Use `create(BatchDeductResultSchema)` to create a new message.
+ */
+export const BatchDeductResultSchema: GenMessage<BatchDeductResult> = /*@__PURE__*/
+  messageDesc(file_ordersystem_stock_v1_stock_service, 5);
+
+/**
+ * The error that Deduct would have ended with.
+ *
+ * @generated from message ordersystem.stock.v1.DeductFailure
+ */
+export type DeductFailure = Message<"ordersystem.stock.v1.DeductFailure"> & {
+  /**
+   * The gRPC code, from 1 to 16.
+   *
+   * @generated from field: int32 code = 1;
+   */
+  code: number;
+
+  /**
+   * ErrorInfo.reason: one of Deduct's.
+   *
+   * @generated from field: string reason = 2;
+   */
+  reason: string;
+
+  /**
+   * For people.
+   *
+   * @generated from field: string message = 3;
+   */
+  message: string;
+
+  /**
+   * ErrorInfo.metadata, `retry` included.
+   *
+   * @generated from field: map<string, string> metadata = 4;
+   */
+  metadata: { [key: string]: string };
+};
+
+/**
+ * Describes the message ordersystem.stock.v1.DeductFailure.
+ * Use `create(DeductFailureSchema)` to create a new message.
+ */
+export const DeductFailureSchema: GenMessage<DeductFailure> = /*@__PURE__*/
+  messageDesc(file_ordersystem_stock_v1_stock_service, 6);
+
+/**
  * The order whose stock to give back.
  *
  * @generated from message ordersystem.stock.v1.RestoreRequest
@@ -125,7 +246,7 @@ export type RestoreRequest = Message<"ordersystem.stock.v1.RestoreRequest"> & {
  * Use `create(RestoreRequestSchema)` to create a new message.
  */
 export const RestoreRequestSchema: GenMessage<RestoreRequest> = /*@__PURE__*/
-  messageDesc(file_ordersystem_stock_v1_stock_service, 3);
+  messageDesc(file_ordersystem_stock_v1_stock_service, 7);
 
 /**
  * What was given back.
@@ -153,7 +274,7 @@ export type RestoreResponse = Message<"ordersystem.stock.v1.RestoreResponse"> & 
  * Use `create(RestoreResponseSchema)` to create a new message.
  */
 export const RestoreResponseSchema: GenMessage<RestoreResponse> = /*@__PURE__*/
-  messageDesc(file_ordersystem_stock_v1_stock_service, 4);
+  messageDesc(file_ordersystem_stock_v1_stock_service, 8);
 
 /**
  * Goods that came in.
@@ -181,7 +302,7 @@ export type ReceiveStockRequest = Message<"ordersystem.stock.v1.ReceiveStockRequ
  * Use `create(ReceiveStockRequestSchema)` to create a new message.
  */
 export const ReceiveStockRequestSchema: GenMessage<ReceiveStockRequest> = /*@__PURE__*/
-  messageDesc(file_ordersystem_stock_v1_stock_service, 5);
+  messageDesc(file_ordersystem_stock_v1_stock_service, 9);
 
 /**
  * The receipt was booked.
@@ -202,7 +323,7 @@ export type ReceiveStockResponse = Message<"ordersystem.stock.v1.ReceiveStockRes
  * Use `create(ReceiveStockResponseSchema)` to create a new message.
  */
 export const ReceiveStockResponseSchema: GenMessage<ReceiveStockResponse> = /*@__PURE__*/
-  messageDesc(file_ordersystem_stock_v1_stock_service, 6);
+  messageDesc(file_ordersystem_stock_v1_stock_service, 10);
 
 /**
  * Products to make or change.
@@ -223,7 +344,7 @@ export type PutProductsRequest = Message<"ordersystem.stock.v1.PutProductsReques
  * Use `create(PutProductsRequestSchema)` to create a new message.
  */
 export const PutProductsRequestSchema: GenMessage<PutProductsRequest> = /*@__PURE__*/
-  messageDesc(file_ordersystem_stock_v1_stock_service, 7);
+  messageDesc(file_ordersystem_stock_v1_stock_service, 11);
 
 /**
  * What a product is called and costs.
@@ -258,7 +379,7 @@ export type Product = Message<"ordersystem.stock.v1.Product"> & {
  * Use `create(ProductSchema)` to create a new message.
  */
 export const ProductSchema: GenMessage<Product> = /*@__PURE__*/
-  messageDesc(file_ordersystem_stock_v1_stock_service, 8);
+  messageDesc(file_ordersystem_stock_v1_stock_service, 12);
 
 /**
  * The products were written.
@@ -273,7 +394,7 @@ export type PutProductsResponse = Message<"ordersystem.stock.v1.PutProductsRespo
  * Use `create(PutProductsResponseSchema)` to create a new message.
  */
 export const PutProductsResponseSchema: GenMessage<PutProductsResponse> = /*@__PURE__*/
-  messageDesc(file_ordersystem_stock_v1_stock_service, 9);
+  messageDesc(file_ordersystem_stock_v1_stock_service, 13);
 
 /**
  * Which products to read.
@@ -294,7 +415,7 @@ export type GetStockRequest = Message<"ordersystem.stock.v1.GetStockRequest"> & 
  * Use `create(GetStockRequestSchema)` to create a new message.
  */
 export const GetStockRequestSchema: GenMessage<GetStockRequest> = /*@__PURE__*/
-  messageDesc(file_ordersystem_stock_v1_stock_service, 10);
+  messageDesc(file_ordersystem_stock_v1_stock_service, 14);
 
 /**
  * The products that were asked for.
@@ -315,7 +436,7 @@ export type GetStockResponse = Message<"ordersystem.stock.v1.GetStockResponse"> 
  * Use `create(GetStockResponseSchema)` to create a new message.
  */
 export const GetStockResponseSchema: GenMessage<GetStockResponse> = /*@__PURE__*/
-  messageDesc(file_ordersystem_stock_v1_stock_service, 11);
+  messageDesc(file_ordersystem_stock_v1_stock_service, 15);
 
 /**
  * Takes and gives back stock, once for each order however often it is asked. Every movement is a row of a ledger.
@@ -352,6 +473,19 @@ export const StockService: GenService<{
     methodKind: "unary";
     input: typeof DeductRequestSchema;
     output: typeof DeductResponseSchema;
+  },
+  /**
+   * Takes the stock of many orders in one call: the same as so many Deducts, each all items or none, whatever becomes of the others.
+   *
+   * Idempotent: a repeat gives each order the answer that a repeat of its Deduct gets. An error of the whole call says nothing of
+   * any order: some may have been done.
+   *
+   * @generated from rpc ordersystem.stock.v1.StockService.BatchDeduct
+   */
+  batchDeduct: {
+    methodKind: "unary";
+    input: typeof BatchDeductRequestSchema;
+    output: typeof BatchDeductResponseSchema;
   },
   /**
    * Gives back what Deduct took for an order, by the ledger's quantities. From then on the order is closed: a Deduct that

@@ -1,0 +1,147 @@
+import { commonError } from './rpc/errors.ts';
+
+/** How operations of one kind are done together. */
+export interface GroupCommitOptions<Input, Output> {
+  /**
+   * Does a batch, and answers each input in order: its output, or an Error that is its alone. Rejects with what befell all of them.
+   */
+  run: (inputs: readonly Input[]) => Promise<readonly (Output | Error)[]>;
+  /**
+   * Whether a batch that failed so has left nothing behind and can be run again, one by one, so that each input gets its own answer.
+   * Where it may have been done, each input is told that error instead.
+   */
+  runAlone: (error: unknown) => boolean;
+  /** Most inputs in one batch. 1: each by itself. */
+  maxSize: number;
+  /** Batches at work at once. Default 1: what arrives meanwhile is the next batch. */
+  lanes?: number;
+  /** More of them, while what waits has waited for `stallMs`: one that is stuck must not hold up all others. Default 8. */
+  spareLanes?: number;
+  /** Milliseconds. Default 30. */
+  stallMs?: number;
+  /** Most inputs that wait; one more is refused with UNAVAILABLE. Default 10,000. */
+  maxWaiting?: number;
+}
+
+interface Waiting<Input, Output> {
+  readonly input: Input;
+  readonly signal: AbortSignal | undefined;
+  readonly since: number;
+  readonly resolve: (output: Output) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Group commit: operations that wait at the same time go out together, first come, first served. No batch waits to be filled: it is
+ * what gathered while the last one was at work, so one caller alone never waits.
+ *
+ * @see https://dev.mysql.com/doc/refman/8.4/en/commit.html for what it is to the server: one flush for all of them.
+ */
+export class GroupCommit<Input, Output> {
+  readonly #options: GroupCommitOptions<Input, Output>;
+  readonly #lanes: number;
+  readonly #spareLanes: number;
+  readonly #stallMs: number;
+  readonly #maxWaiting: number;
+  #waiting: Waiting<Input, Output>[] = [];
+  #running = 0;
+  #scheduled = false;
+  #stallTimer: NodeJS.Timeout | undefined;
+
+  constructor(options: GroupCommitOptions<Input, Output>) {
+    this.#options = options;
+    this.#lanes = options.lanes ?? 1;
+    this.#spareLanes = options.spareLanes ?? 8;
+    this.#stallMs = options.stallMs ?? 30;
+    this.#maxWaiting = options.maxWaiting ?? 10_000;
+  }
+
+  /**
+   * Does one operation, with others or alone.
+   *
+   * @param signal its caller is gone when this is aborted: an operation that is still waiting then is not done, and rejects with the
+   *   signal's reason. One that is at work goes on to its end.
+   */
+  submit(input: Input, signal?: AbortSignal): Promise<Output> {
+    return new Promise((resolve, reject) => {
+      if (this.#waiting.length >= this.#maxWaiting) {
+        reject(commonError('SERVICE_UNAVAILABLE', 'too many requests are waiting'));
+        return;
+      }
+      this.#waiting.push({ input, signal, since: performance.now(), resolve, reject });
+      this.#schedule();
+    });
+  }
+
+  // What is submitted in one turn of the event loop, as a batch from another service is, stays together.
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    queueMicrotask(() => {
+      this.#scheduled = false;
+      while (this.#running < this.#lanes && this.#start());
+      if (this.#waiting.length > 0) this.#watch();
+    });
+  }
+
+  #watch(): void {
+    this.#stallTimer ??= setTimeout(() => {
+      this.#stallTimer = undefined;
+      const [oldest] = this.#waiting;
+      if (!oldest) return;
+      const stalled = performance.now() - oldest.since >= this.#stallMs;
+      if (stalled && this.#running < this.#lanes + this.#spareLanes) this.#start();
+      if (this.#waiting.length > 0) this.#watch();
+    }, this.#stallMs);
+  }
+
+  /** False: nothing waits. */
+  #start(): boolean {
+    const batch = this.#take();
+    if (batch.length === 0) return false;
+    void this.#work(batch);
+    return true;
+  }
+
+  #take(): Waiting<Input, Output>[] {
+    const batch: Waiting<Input, Output>[] = [];
+    let taken = 0;
+    for (const one of this.#waiting) {
+      if (batch.length >= this.#options.maxSize) break;
+      taken++;
+      if (one.signal?.aborted) one.reject(one.signal.reason);
+      else batch.push(one);
+    }
+    this.#waiting = this.#waiting.slice(taken);
+    return batch;
+  }
+
+  async #work(batch: readonly Waiting<Input, Output>[]): Promise<void> {
+    this.#running++;
+    try {
+      await this.#run(batch);
+    } finally {
+      this.#running--;
+      this.#schedule();
+    }
+  }
+
+  async #run(batch: readonly Waiting<Input, Output>[]): Promise<void> {
+    let outputs: readonly (Output | Error)[];
+    try {
+      outputs = await this.#options.run(batch.map((one) => one.input));
+    } catch (error) {
+      if (batch.length > 1 && this.#options.runAlone(error)) {
+        for (const one of batch) await this.#run([one]);
+      } else {
+        for (const one of batch) one.reject(error);
+      }
+      return;
+    }
+    batch.forEach((one, i) => {
+      const output = outputs[i]!;
+      if (output instanceof Error) one.reject(output);
+      else one.resolve(output);
+    });
+  }
+}

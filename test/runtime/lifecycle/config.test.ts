@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { z } from 'zod';
+import {
+  ConfigError,
+  databaseUrl,
+  integer,
+  listenAddress,
+  loadConfig,
+  logLevel,
+} from '../../../runtime/lifecycle/config.ts';
+
+const schema = z.object({
+  DATABASE_URL: databaseUrl,
+  LISTEN_ADDRESS: listenAddress('127.0.0.1:50051'),
+  POOL_SIZE: integer(1, 500, 10),
+  LOG_LEVEL: logLevel,
+});
+const url = 'mysql://user:password@db:3306/orders';
+
+/** The message with which a configuration is refused; undefined when it is taken. */
+function refusal(env: NodeJS.ProcessEnv): string | undefined {
+  try {
+    loadConfig(schema, { DATABASE_URL: url, ...env });
+  } catch (error) {
+    assert.ok(error instanceof ConfigError);
+    return error.message;
+  }
+  return undefined;
+}
+
+/** Which of the values are refused for a variable. */
+function refused(variable: string, values: string[]): string[] {
+  return values.filter((value) => refusal({ [variable]: value }) !== undefined);
+}
+
+describe('loadConfig', () => {
+  it('reads what is set, and takes the default for what is not or is set to nothing', () => {
+    assert.deepEqual(loadConfig(schema, { DATABASE_URL: url, POOL_SIZE: '7', LOG_LEVEL: '', HOME: '/root' }), {
+      DATABASE_URL: url,
+      LISTEN_ADDRESS: '127.0.0.1:50051',
+      POOL_SIZE: 7,
+      LOG_LEVEL: 'info',
+    });
+  });
+
+  it('names every wrong variable in one message, and no value', () => {
+    const message = refusal({
+      DATABASE_URL: 'postgres://root:hunter2@db/orders',
+      LISTEN_ADDRESS: '0.0.0.0:hunter2',
+      POOL_SIZE: 'hunter2',
+      LOG_LEVEL: 'hunter2',
+    });
+    assert.doesNotMatch(message!, /hunter2|postgres|0\.0\.0\.0/);
+    const [first, ...lines] = message!.split('\n');
+    assert.equal(first, 'wrong configuration:');
+    assert.deepEqual(
+      [...new Set(lines.map((line) => line.trim().split(':')[0]))],
+      ['DATABASE_URL', 'LISTEN_ADDRESS', 'POOL_SIZE', 'LOG_LEVEL'],
+    );
+  });
+
+  it('says what a variable must be', () => {
+    assert.equal(
+      refusal({ POOL_SIZE: '501' }),
+      'wrong configuration:\n  POOL_SIZE: must be a whole number from 1 to 500',
+    );
+    assert.match(refusal({ DATABASE_URL: '' })!, /DATABASE_URL: is required: mysql:\/\/user:password@host/);
+  });
+});
+
+describe('integer', () => {
+  it('takes whole numbers in decimal, both ends included', () => {
+    assert.deepEqual(refused('POOL_SIZE', ['1', '500', '007']), []);
+    const wrong = ['0', '501', '-1', '1.5', '1e2', '0x10', ' 7', '7 ', '+7', 'seven', '9999999999999999'];
+    assert.deepEqual(refused('POOL_SIZE', wrong), wrong);
+  });
+});
+
+describe('databaseUrl', () => {
+  it('takes MySQL URLs with a host and a database', () => {
+    assert.deepEqual(refused('DATABASE_URL', [url, 'mysql://db/orders', 'mysql://u:p%40ss@[::1]:3306/orders']), []);
+    const wrong = ['db/orders', 'mysql://db', 'mysql://db/', 'mysql:///orders', 'http://db/orders', 'mysql://'];
+    assert.deepEqual(refused('DATABASE_URL', wrong), wrong);
+  });
+});
+
+describe('listenAddress', () => {
+  it('takes loopback addresses with a port', () => {
+    assert.deepEqual(
+      refused('LISTEN_ADDRESS', ['127.0.0.1:0', '127.1.2.3:65535', 'localhost:50051', '[::1]:50051']),
+      [],
+    );
+  });
+
+  it('takes no other address: whoever connects is trusted', () => {
+    const wrong = ['0.0.0.0:50051', '[::]:50051', '10.0.0.1:50051', 'localhost.evil.com:50051', '127.0.0.1.evil.com:1'];
+    assert.deepEqual(refused('LISTEN_ADDRESS', wrong), wrong);
+  });
+
+  it('takes nothing without a port, or with one that there is not', () => {
+    const wrong = ['127.0.0.1', 'localhost', '127.0.0.1:', '127.0.0.1:65536', ':50051', '50051', '127.0.0.1:http'];
+    assert.deepEqual(refused('LISTEN_ADDRESS', wrong), wrong);
+  });
+});
+
+describe('logLevel', () => {
+  it('takes the levels of the log and nothing else', () => {
+    assert.deepEqual(refused('LOG_LEVEL', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']), []);
+    assert.deepEqual(refused('LOG_LEVEL', ['INFO', 'verbose', '30']), ['INFO', 'verbose', '30']);
+  });
+});

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { createContextValues } from '@connectrpc/connect';
+import { pino } from 'pino';
+import { CallLog, callLogOf, createLogger, setCallLog } from '../../../runtime/lifecycle/logger.ts';
+
+describe("a call's log", () => {
+  it('has what was bound before on every line, in this call alone; what is bound again is replaced', () => {
+    const lines: string[] = [];
+    const logger = pino({ base: null, timestamp: false }, { write: (line: string) => void lines.push(line) });
+    const [values, other] = [createContextValues(), createContextValues()];
+    setCallLog(values, new CallLog(logger, { rpc: 'Deduct' }));
+    setCallLog(other, new CallLog(logger));
+    callLogOf({ values }).bind({ a: 1, b: 1 });
+    callLogOf({ values }).bind({ b: 2 });
+    callLogOf({ values }).warn({ c: 3 }, 'bound');
+    callLogOf({ values: other }).info({}, 'other');
+    assert.deepEqual(
+      lines.map((line) => JSON.parse(line) as unknown),
+      [
+        { level: 40, rpc: 'Deduct', a: 1, b: 2, c: 3, msg: 'bound' },
+        { level: 30, msg: 'other' },
+      ],
+    );
+  });
+
+  it('says nothing outside a call that has one', () => {
+    callLogOf({ values: createContextValues() }).error({}, 'to nobody');
+  });
+});
+
+describe('createLogger', () => {
+  it('logs from the level that it is given', () => {
+    const logger = createLogger('stock-svc', 'warn');
+    assert.deepEqual(
+      ['error', 'warn', 'info'].map((level) => logger.isLevelEnabled(level)),
+      [true, true, false],
+    );
+    assert.equal(createLogger('stock-svc', 'silent').isLevelEnabled('fatal'), false);
+  });
+
+  it('puts the name of the service on each line', () => {
+    assert.deepEqual(createLogger('stock-svc', 'info').bindings(), { service: 'stock-svc' });
+  });
+});
