@@ -1,4 +1,5 @@
 import { execute, select } from '../runtime/db/statements.ts';
+import { inTransaction } from '../runtime/db/transaction.ts';
 import type { Stack } from './stack.ts';
 
 const CHUNK = 50_000;
@@ -34,10 +35,10 @@ export async function seedOrders(
 }
 
 async function inSession(db: Stack['orderDb']['sequelize'], statements: readonly string[]): Promise<void> {
-  await db.transaction(async (transaction) => {
-    const depths = await select(db, "SHOW VARIABLES LIKE 'cte_max_recursion_depth'", [], transaction);
+  await inTransaction(db, async (tx) => {
+    const depths = await select(db, "SHOW VARIABLES LIKE 'cte_max_recursion_depth'", [], tx);
     const depth = depths.length > 0 ? 'cte_max_recursion_depth' : 'max_recursive_iterations';
-    await execute(db, `SET SESSION ${depth} = ${CHUNK}`, [], transaction);
-    for (const statement of statements) await execute(db, statement, [], transaction);
+    await execute(db, `SET SESSION ${depth} = ${CHUNK}`, [], tx);
+    for (const statement of statements) await execute(db, statement, [], tx);
   });
 }

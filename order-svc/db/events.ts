@@ -25,6 +25,9 @@ interface Row {
   attempts: number;
 }
 
+// The key is (order_no, event_id). CONCAT keeps the second list out of it: two lists make a range of each pair.
+const ONE_OF = "order_no IN (?) AND CONCAT(event_id, '') IN (?)";
+
 /**
  * Leases events that are due, the oldest of each order only, for so many milliseconds. No lock outlives this call, and an event whose
  * relay died is due again when its lease has passed.
@@ -48,14 +51,14 @@ export async function leaseEvents(db: OrderDb, limit: number, leaseMs: number): 
     db.sequelize,
     `UPDATE t_event_record SET lease_owner = ?, attempts = attempts + 1,
         lease_time = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND
-      WHERE order_no IN (?) AND event_id IN (?) AND status = 'WAIT'
+      WHERE ${ONE_OF} AND status = 'WAIT'
         AND (lease_time IS NULL OR lease_time <= UTC_TIMESTAMP(3)) ORDER BY order_no, event_id`,
     [leaseOwner, leaseMs * 1000, ...keys],
   );
   const rows = await select<Row>(
     db.sequelize,
     `SELECT event_id, order_no, event_type, payload, create_time, attempts FROM t_event_record
-      WHERE order_no IN (?) AND event_id IN (?) AND lease_owner = ?`,
+      WHERE ${ONE_OF} AND lease_owner = ?`,
     [...keys, leaseOwner],
   );
   return rows.map((row) => ({
@@ -75,7 +78,7 @@ export async function settleSent(db: OrderDb, events: readonly LeasedEvent[]): P
   await execute(
     db.sequelize,
     `UPDATE t_event_record SET status = 'SENT', lease_owner = NULL, lease_time = NULL
-      WHERE order_no IN (?) AND event_id IN (?) AND lease_owner = ? ORDER BY order_no, event_id`,
+      WHERE ${ONE_OF} AND lease_owner = ? ORDER BY order_no, event_id`,
     [events.map((event) => event.orderNo), events.map((event) => event.eventId), events[0]!.leaseOwner],
   );
 }

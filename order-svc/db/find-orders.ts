@@ -1,5 +1,5 @@
-import type { Transaction } from 'sequelize';
 import { select } from '../../runtime/db/statements.ts';
+import type { Transaction } from '../../runtime/db/transaction.ts';
 import { toCents } from '../domain/money.ts';
 import type { Order, OrderStatus } from '../domain/order.ts';
 import type { OrderDb } from './models.ts';

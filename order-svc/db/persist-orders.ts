@@ -1,4 +1,5 @@
-import { executeTogether, rowsOf, select, type Statement } from '../../runtime/db/statements.ts';
+import type { ResultSetHeader } from 'mysql2';
+import { executeTogether, rowsOf, type Statement } from '../../runtime/db/statements.ts';
 import { inTransaction } from '../../runtime/db/transaction.ts';
 import { toDecimal } from '../domain/money.ts';
 import type { NewOrder, Order } from '../domain/order.ts';
@@ -9,6 +10,14 @@ export class ClaimLostError extends Error {
   override readonly name = 'ClaimLostError';
 }
 
+type Results = [
+  ResultSetHeader,
+  ResultSetHeader,
+  ResultSetHeader,
+  ResultSetHeader,
+  { order_no: string; create_time: Date }[],
+];
+
 /**
  * Writes orders in place of their claims, in one transaction, all or none: a claim and its order never exist together.
  *
@@ -17,16 +26,18 @@ export class ClaimLostError extends Error {
 export async function persistOrders(db: OrderDb, orders: readonly NewOrder[]): Promise<Order[]> {
   const orderNos = orders.map((order) => order.orderNo);
   return inTransaction(db.sequelize, async (tx) => {
-    const deleteClaims = { sql: 'DELETE FROM t_order_claim WHERE order_no IN (?)', values: [orderNos] };
-    const inserts = [insertOrders(orders), insertItems(orders), insertEvents(orders)];
-    const [claims] = await executeTogether(db.sequelize, [deleteClaims, ...inserts], tx);
-    if (claims !== orders.length) throw new ClaimLostError('the claim was taken away');
-    const rows = await select<{ order_no: string; create_time: Date }>(
+    const [deleted, , , , rows] = await executeTogether<Results>(
       db.sequelize,
-      'SELECT order_no, create_time FROM t_order WHERE order_no IN (?)',
-      [orderNos],
+      [
+        { sql: 'DELETE FROM t_order_claim WHERE order_no IN (?)', values: [orderNos] },
+        insertOrders(orders),
+        insertItems(orders),
+        insertEvents(orders),
+        { sql: 'SELECT order_no, create_time FROM t_order WHERE order_no IN (?)', values: [orderNos] },
+      ],
       tx,
     );
+    if (deleted.affectedRows !== orders.length) throw new ClaimLostError('the claim was taken away');
     const createTimes = new Map(rows.map((row) => [row.order_no, row.create_time]));
     return orders.map((order) => ({ ...order, status: 'WAIT_PAY', createTime: createTimes.get(order.orderNo)! }));
   });

@@ -21,12 +21,12 @@ export async function stageRestores(db: OrderDb, orderNos: readonly string[]): P
     if (claims.length === 0) return 0;
     const claimed = claims.map((claim) => claim.order_no);
     await execute(db.sequelize, 'DELETE FROM t_order_claim WHERE order_no IN (?)', [claimed], tx);
-    const orders = await db.Order.findAll({
-      where: { order_no: claimed },
-      attributes: ['order_no'],
-      raw: true,
-      transaction: tx,
-    });
+    const orders = await select<{ order_no: string }>(
+      db.sequelize,
+      'SELECT order_no FROM t_order WHERE order_no IN (?)',
+      [claimed],
+      tx,
+    );
     const taken = new Set(orders.map((order) => order.order_no));
     const staged = claims.filter((claim) => !taken.has(claim.order_no));
     if (staged.length > 0) {

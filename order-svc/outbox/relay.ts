@@ -7,7 +7,7 @@ import type { OrderDb } from '../db/models.ts';
 export interface RelayOptions {
   /** Does what an event asks for. Must be harmless when repeated, and be over before the lease is. */
   handle: (event: LeasedEvent) => Promise<void>;
-  /** Events of one pass. Default 100. */
+  /** Events of one pass. Default 250. */
   limit?: number;
   /** Milliseconds until an event whose relay died is due again. Default 30,000. */
   leaseMs?: number;
@@ -20,7 +20,7 @@ export interface RelayOptions {
 
 /** One pass of the relay: leases what is due, handles it, settles it. True: there may be more. Any number may run. */
 export async function relayOnce(db: OrderDb, options: RelayOptions): Promise<boolean> {
-  const { handle, limit = 100, leaseMs = 30_000, maxAttempts = 50, logger } = options;
+  const { handle, limit = 250, leaseMs = 30_000, maxAttempts = 50, logger } = options;
   const backoff = options.backoff ?? { baseMs: 200, maxMs: 600_000 };
   const events = await leaseEvents(db, limit, leaseMs);
   const sent: LeasedEvent[] = [];

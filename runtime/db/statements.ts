@@ -1,6 +1,8 @@
-import type { Connection, QueryError, QueryResult, ResultSetHeader } from 'mysql2';
-import type { Sequelize, Transaction } from 'sequelize';
+import type { QueryResult, ResultSetHeader } from 'mysql2';
+import type { Sequelize } from 'sequelize';
+import { acquireConnection, releaseConnection, send } from './connection.ts';
 import { isDeadlock } from './sql-errors.ts';
+import type { Transaction } from './transaction.ts';
 
 /** One statement, with `?` in place of its values, in order. */
 export interface Statement {
@@ -35,18 +37,17 @@ export function select<Row extends object>(
 }
 
 /**
- * Runs two or more statements that change rows in one round trip, in order, in the transaction. Returns the number of rows that each
- * changed. When one fails those after it are not run, and the error is its own.
+ * Runs two or more statements in one round trip, in order, in the transaction. Returns what each answered: a SELECT its rows, any
+ * other `affectedRows`. When one fails those after it are not run, and the error is its own.
  */
-export async function executeTogether(
+export function executeTogether<Results extends readonly (ResultSetHeader | object[])[]>(
   db: Sequelize,
   statements: readonly Statement[],
   transaction: Transaction,
-): Promise<number[]> {
+): Promise<Results> {
   const sql = statements.map((statement) => statement.sql).join(';\n');
   const values = statements.flatMap((statement) => statement.values);
-  const results = await query<ResultSetHeader[]>(db, sql, values, transaction);
-  return results.map((result) => result.affectedRows);
+  return query(db, sql, values, transaction) as Promise<unknown> as Promise<Results>;
 }
 
 /** `(?,?),(?,?)`: the placeholders of so many rows. `row` is one of them. */
@@ -67,42 +68,28 @@ async function query<Result extends QueryResult>(
 ): Promise<Result> {
   // The driver would take it for NULL.
   if (values.includes(undefined)) throw new Error('a value of a statement is undefined');
-  if (transaction) return sendIn(transaction, sql, values);
-  const connection = (await db.connectionManager.getConnection({ type: 'write' })) as Connection;
+  if (transaction) return queryIn(transaction, sql, values);
+  const connection = await acquireConnection(db);
   try {
-    return await send(connection, sql, values);
+    return await send<Result>(connection, sql, values);
   } finally {
-    db.connectionManager.releaseConnection(connection);
+    releaseConnection(db, connection);
   }
 }
 
-/** A deadlock ends its transaction at the server, so it does here: nothing more may be sent in it. */
-async function sendIn<Result extends QueryResult>(
+async function queryIn<Result extends QueryResult>(
   transaction: Transaction,
   sql: string,
   values: readonly unknown[],
 ): Promise<Result> {
+  if (transaction.over) throw new Error('the transaction is over: a deadlock has rolled it back');
   try {
-    return await send(connectionOf(transaction), sql, values);
+    if (!transaction.begins()) return await send<Result>(transaction.connection, sql, values);
+    const results = await send<ResultSetHeader[]>(transaction.connection, `START TRANSACTION;\n${sql}`, values);
+    const own = results.slice(1);
+    return (own.length === 1 ? own[0] : own) as QueryResult as Result;
   } catch (error) {
-    if (isDeadlock(error)) await transaction.rollback();
+    if (isDeadlock(error)) transaction.over = true;
     throw error;
   }
-}
-
-function send<Result extends QueryResult>(
-  connection: Connection,
-  sql: string,
-  values: readonly unknown[],
-): Promise<Result> {
-  return new Promise((resolve, reject) => {
-    connection.query<Result>(sql, values as unknown[], (error: QueryError | null, result) =>
-      error ? reject(error) : resolve(result),
-    );
-  });
-}
-
-/** The connection that a transaction holds: Sequelize keeps it there for its own queries. */
-function connectionOf(transaction: Transaction): Connection {
-  return (transaction as Transaction & { connection: Connection }).connection;
 }

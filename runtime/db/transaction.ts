@@ -1,5 +1,27 @@
-import type { Sequelize, Transaction } from 'sequelize';
+import type { Connection } from 'mysql2';
+import type { Sequelize } from 'sequelize';
+import { acquireConnection, discardConnection, releaseConnection, send } from './connection.ts';
 import { isDeadlock, UnknownCommitError } from './sql-errors.ts';
+
+/** A transaction at work: the statements that are given it are part of it. */
+export class Transaction {
+  /** The transaction's alone until it ends. */
+  readonly connection: Connection;
+  #begun = false;
+  /** A deadlock has ended it at the server: nothing more may be sent in it. */
+  over = false;
+
+  constructor(connection: Connection) {
+    this.connection = connection;
+  }
+
+  /** True for the first statement, which has to begin the transaction. */
+  begins(): boolean {
+    const begins = !this.#begun;
+    this.#begun = true;
+    return begins;
+  }
+}
 
 /** How often a transaction is run that the server picks as a deadlock's victim. */
 const DEADLOCK_ATTEMPTS = 5;
@@ -12,35 +34,42 @@ const DEADLOCK_ATTEMPTS = 5;
  */
 export async function inTransaction<T>(db: Sequelize, work: (tx: Transaction) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
-    const tx = await db.transaction();
-    let result: T;
     try {
-      result = await work(tx);
-      if (isOver(tx)) throw new Error('the work caught a deadlock, which had rolled the transaction back');
+      return await runOnce(db, work);
     } catch (error) {
-      await rollBack(tx);
-      if (isDeadlock(error) && attempt < DEADLOCK_ATTEMPTS) continue;
-      throw error;
+      if (!isDeadlock(error) || attempt >= DEADLOCK_ATTEMPTS) throw error;
     }
-    try {
-      await tx.commit();
-    } catch (cause) {
-      throw new UnknownCommitError('the outcome of COMMIT is unknown', { cause });
-    }
-    return result;
   }
 }
 
-async function rollBack(tx: Transaction): Promise<void> {
-  // Sequelize has rolled back by itself after a deadlock, and a second rollback() throws.
-  if (isOver(tx)) return;
+async function runOnce<T>(db: Sequelize, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  const connection = await acquireConnection(db);
+  const tx = new Transaction(connection);
+  let result: T;
   try {
-    await tx.rollback();
-  } catch {
-    // The connection is lost, and Sequelize has closed it: the server rolls back what was open on it.
+    result = await work(tx);
+    if (tx.over) throw new Error('the work caught a deadlock, which had rolled the transaction back');
+  } catch (error) {
+    await rollBack(db, connection);
+    throw error;
   }
+  try {
+    await send(connection, 'COMMIT;');
+  } catch (cause) {
+    discardConnection(db, connection);
+    throw new UnknownCommitError('the outcome of COMMIT is unknown', { cause });
+  }
+  releaseConnection(db, connection);
+  return result;
 }
 
-function isOver(tx: Transaction): boolean {
-  return (tx as Transaction & { finished?: string }).finished !== undefined;
+async function rollBack(db: Sequelize, connection: Connection): Promise<void> {
+  try {
+    await send(connection, 'ROLLBACK;');
+  } catch {
+    // The connection is lost: the server rolls back what was open on it.
+    discardConnection(db, connection);
+    return;
+  }
+  releaseConnection(db, connection);
 }

@@ -1,3 +1,4 @@
+import type { ResultSetHeader } from 'mysql2';
 import { ConnectError } from '@connectrpc/connect';
 import { duplicateKey } from '../../runtime/db/sql-errors.ts';
 import { executeTogether, rowsOf, type Statement } from '../../runtime/db/statements.ts';
@@ -76,8 +77,8 @@ async function write(db: StockDb, accepted: readonly Accepted[], products: Map<b
   const statements = [insertHeaders(accepted), insertRecords(accepted), decrement(sums, products)];
   try {
     await inTransaction(db.sequelize, async (tx) => {
-      const [, , changed] = await executeTogether(db.sequelize, statements, tx);
-      if (changed !== sums.length) throw new Stale();
+      const results = await executeTogether<ResultSetHeader[]>(db.sequelize, statements, tx);
+      if (results[2]?.affectedRows !== sums.length) throw new Stale();
     });
     return true;
   } catch (error) {

@@ -1,5 +1,5 @@
-import type { Transaction } from 'sequelize';
 import { execute, select } from '../../runtime/db/statements.ts';
+import type { Transaction } from '../../runtime/db/transaction.ts';
 import type { Quantity } from '../domain/quantities.ts';
 import type { NewProduct } from '../domain/read-request.ts';
 import { type Product, productNotFound } from '../domain/take.ts';

@@ -1,7 +1,6 @@
-import type { Transaction } from 'sequelize';
 import { duplicateKey } from '../../runtime/db/sql-errors.ts';
-import { execute } from '../../runtime/db/statements.ts';
-import { inTransaction } from '../../runtime/db/transaction.ts';
+import { execute, select } from '../../runtime/db/statements.ts';
+import { inTransaction, type Transaction } from '../../runtime/db/transaction.ts';
 import type { Quantity } from '../domain/quantities.ts';
 import type { StockDb } from './models.ts';
 import { addAvailable } from './products.ts';
@@ -28,7 +27,12 @@ export async function restore(db: StockDb, orderNo: string): Promise<Restored> {
 }
 
 async function restoreIn(db: StockDb, orderNo: string, tx: Transaction): Promise<Restored> {
-  const header = await db.StockDeduction.findByPk(orderNo, { raw: true, lock: tx.LOCK.UPDATE, transaction: tx });
+  const [header] = await select<{ state: string }>(
+    db.sequelize,
+    'SELECT state FROM t_stock_deduction WHERE order_no = ? FOR UPDATE',
+    [orderNo],
+    tx,
+  );
   if (!header) {
     await execute(
       db.sequelize,
@@ -38,12 +42,12 @@ async function restoreIn(db: StockDb, orderNo: string, tx: Transaction): Promise
     );
     return { items: [], replayed: false };
   }
-  const rows = await db.StockRecord.findAll({
-    where: { order_no: orderNo, type: 'DEDUCT' },
-    order: ['product_id'],
-    raw: true,
-    transaction: tx,
-  });
+  const rows = await select<{ product_id: string; quantity: string }>(
+    db.sequelize,
+    `SELECT product_id, quantity FROM t_stock_record WHERE order_no = ? AND type = 'DEDUCT' ORDER BY product_id`,
+    [orderNo],
+    tx,
+  );
   const items = rows.map((row) => ({ productId: BigInt(row.product_id), quantity: BigInt(row.quantity) }));
   if (header.state === 'RESTORED') return { items, replayed: true };
 

@@ -125,7 +125,6 @@ describe('Deduct', () => {
   });
 
   for (const [step, pattern] of Object.entries({
-    begin: /START TRANSACTION/,
     decrement: UPDATE,
     commit: /COMMIT;/,
   })) {

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { createServer, type AddressInfo } from 'node:net';
 import { ConnectionAcquireTimeoutError, ConnectionError, type Sequelize } from 'sequelize';
 import { openDatabase } from '../../../runtime/db/database.ts';
-import { select } from '../../../runtime/db/statements.ts';
+import { execute, select } from '../../../runtime/db/statements.ts';
+import { inTransaction } from '../../../runtime/db/transaction.ts';
 import { barrier, errorOf, Scratch } from './scratch.ts';
 
 describe('openDatabase', () => {
@@ -21,7 +22,7 @@ describe('openDatabase', () => {
   beforeEach(() => db.query('DELETE FROM t'));
 
   it('reads what others commit while a transaction is open', async () => {
-    await db.transaction(async (transaction) => {
+    await inTransaction(db, async (transaction) => {
       const count = async () => (await select(db, 'SELECT id FROM t', [], transaction)).length;
       assert.equal(await count(), 0);
       await db.query('INSERT INTO t (id) VALUES (1)');
@@ -33,7 +34,7 @@ describe('openDatabase', () => {
     const together = barrier(3);
     const sessions = await Promise.all(
       [1, 2, 3].map(() =>
-        db.transaction(async (transaction) => {
+        inTransaction(db, async (transaction) => {
           await together();
           const [row] = await select<Record<string, unknown>>(
             db,
@@ -61,8 +62,8 @@ describe('openDatabase', () => {
   it('waits for a row lock as long as it is told', async () => {
     const impatient = scratch.open({ lockWaitSeconds: 1 });
     await db.query('INSERT INTO t (id) VALUES (1)');
-    await db.transaction(async (transaction) => {
-      await db.query('UPDATE t SET small = 1', { transaction });
+    await inTransaction(db, async (transaction) => {
+      await execute(db, 'UPDATE t SET small = 1', [], transaction);
       const startMs = performance.now();
       assert.match((await errorOf(impatient.query('UPDATE t SET small = 2'))).message, /Lock wait timeout/);
       assert.ok(performance.now() - startMs > 900);

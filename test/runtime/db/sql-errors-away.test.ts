@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import type { Sequelize, Transaction } from 'sequelize';
+import type { Sequelize } from 'sequelize';
 import { isDatabaseAway, wasRolledBack } from '../../../runtime/db/sql-errors.ts';
 import { execute, select } from '../../../runtime/db/statements.ts';
 import { until } from '../rpc/rig.ts';
+import { inTransaction, type Transaction } from '../../../runtime/db/transaction.ts';
 import { errorOf, Scratch } from './scratch.ts';
 
 describe('isDatabaseAway', () => {
@@ -49,7 +50,7 @@ describe('isDatabaseAway', () => {
   });
 
   it('is true when the connection is killed between two statements', async () => {
-    const work = db.transaction(async (transaction) => {
+    const work = inTransaction(db, async (transaction) => {
       await execute(scratch.open(), `KILL ${await connectionOf(transaction)}`, []);
       await execute(db, 'INSERT INTO t VALUES (1)', [], transaction);
     });
@@ -59,9 +60,9 @@ describe('isDatabaseAway', () => {
 
   for (const kill of ['KILL', 'KILL QUERY']) {
     it(`is true when a statement is ended by ${kill}`, async () => {
-      await db.transaction(async (holder) => {
+      await inTransaction(db, async (holder) => {
         await execute(db, 'INSERT INTO t VALUES (1)', [], holder);
-        const work = db.transaction(async (transaction) => {
+        const work = inTransaction(db, async (transaction) => {
           const id = await connectionOf(transaction);
           const waiting = assertAway(execute(db, 'INSERT INTO t VALUES (1)', [], transaction));
           const seen = `SELECT id FROM information_schema.processlist WHERE id = ? AND info LIKE 'INSERT%'`;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { Sequelize } from 'sequelize';
 import fc from 'fast-check';
 import { execute, jsonOf, rowsOf, select } from '../../../runtime/db/statements.ts';
+import { inTransaction } from '../../../runtime/db/transaction.ts';
 import { errorOf, Scratch } from './scratch.ts';
 
 describe('statements', () => {
@@ -79,7 +80,7 @@ describe('statements', () => {
   it('runs in the transaction that it is given, and outside of any else', async () => {
     const rollBack = new Error('roll back');
     const error = await errorOf(
-      db.transaction(async (transaction) => {
+      inTransaction(db, async (transaction) => {
         await execute(db, "INSERT INTO t (name) VALUES ('inside')", [], transaction);
         await execute(db, "INSERT INTO t (name) VALUES ('outside')", []);
         assert.equal((await select(db, 'SELECT id FROM t', [], transaction)).length, 2);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import type { Sequelize, Transaction } from 'sequelize';
+import type { Sequelize } from 'sequelize';
 import { isDatabaseAway, duplicateKey, isDeadlock } from '../../../runtime/db/sql-errors.ts';
 import { execute, select } from '../../../runtime/db/statements.ts';
-import { inTransaction } from '../../../runtime/db/transaction.ts';
+import { inTransaction, type Transaction } from '../../../runtime/db/transaction.ts';
 import { barrier, errorOf, Scratch } from './scratch.ts';
 
 describe('inTransaction', () => {

@@ -1,0 +1,38 @@
+import type { Connection, QueryError, QueryResult } from 'mysql2';
+import type { Sequelize } from 'sequelize';
+
+interface Pool {
+  getConnection(options: { type: 'write' }): Promise<Connection>;
+  releaseConnection(connection: Connection): void;
+  destroyConnection(connection: Connection): Promise<void>;
+}
+
+/** A connection of Sequelize's pool. Give it back by `releaseConnection` or `discardConnection`. */
+export function acquireConnection(db: Sequelize): Promise<Connection> {
+  return (db.connectionManager as Pool).getConnection({ type: 'write' });
+}
+
+export function releaseConnection(db: Sequelize, connection: Connection): void {
+  (db.connectionManager as Pool).releaseConnection(connection);
+}
+
+/** Closes a connection whose state nobody knows. */
+export function discardConnection(db: Sequelize, connection: Connection): void {
+  connection.destroy();
+  (db.connectionManager as Pool).destroyConnection(connection).catch(() => {
+    // It is closed already, and the pool has let go of it.
+  });
+}
+
+/** Sends one query, or several that are separated by semicolons, with `?` in place of the values. */
+export function send<Result extends QueryResult>(
+  connection: Connection,
+  sql: string,
+  values: readonly unknown[] = [],
+): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    connection.query<Result>(sql, values as unknown[], (error: QueryError | null, result) =>
+      error ? reject(error) : resolve(result),
+    );
+  });
+}
