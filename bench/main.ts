@@ -1,78 +1,94 @@
 import { findBrokenRules } from '../dev/audit.ts';
 import { type CommandContext, runCommand } from '../dev/run-command.ts';
+import { Memory } from './memory.ts';
 import { rows, type Row } from './rows.ts';
 import { seedOrders } from './seed-orders.ts';
 import { startStack, type Stack } from './stack.ts';
 import { type Sample, summarise, table } from './table.ts';
 import { usageOf } from './usage.ts';
-import type { Measured } from './worker.ts';
 
 const options = new Set(process.argv.slice(2).filter((option) => option.startsWith('--')));
 const names = process.argv.slice(2).filter((option) => !option.startsWith('--'));
-const usage = 'usage: npm run bench [-- [--quick] [--json] [ROW ...]]';
-if ([...options].some((option) => !['--quick', '--json'].includes(option))) {
-  process.stderr.write(`${usage}\n`);
+const unknown = [
+  ...[...options].filter((option) => !['--quick', '--json'].includes(option)),
+  ...names.filter((name) => !rows.some((row) => row.name === name)),
+];
+if (unknown.length > 0) {
+  process.stderr.write(`no ${unknown.join(', ')}; usage: npm run bench [-- [--quick] [--json] [ROW ...]]\n`);
   process.exit(2);
 }
 const quick = options.has('--quick');
 const ROUNDS = 3;
 const durationMs = quick ? 1000 : 4000;
+/** Orders after which the memory is looked at the last time. */
+const MEMORY_ORDERS = 200_000;
 
 await runCommand({ name: 'bench', run, interruptedStatus: 130 });
 
-async function run(context: CommandContext): Promise<number> {
-  const stack = await startStack(context);
+async function run({ cleanup, print }: CommandContext): Promise<number> {
+  const stack = await startStack({ cleanup, print });
   const wanted = wantedRows();
-  await stack.load.run({ job: 'make-known', callers: 1, durationMs: 1 });
+  const memory = await Memory.start(stack);
   const samples = new Map<string, Sample[]>(wanted.map((row) => [row.name, []]));
   const broken: string[] = [];
-  const measureRow = async (row: Row, round: number) => {
+  const play = async (row: Row, round: number) => {
     progress(`round ${round} of ${ROUNDS}: ${row.name}`);
-    samples.get(row.name)!.push(await measure(stack, row));
-    if (row.by === 'floor' || quick) return;
-    broken.push(...(await settledRules(stack)).map((rule) => `${row.name}: ${rule}`));
+    const sample = await measure(stack, row);
+    samples.get(row.name)!.push(sample);
+    if (row.by === 'services') await memory.count(sample.count);
+    if (row.by === 'floor' || round < ROUNDS || quick) return;
+    progress(`auditing after ${row.name}`);
+    broken.push(...(await findBrokenRules(stack.orderDb, stack.stockDb)).map((rule) => `${row.name}: ${rule}`));
   };
+
+  await stack.load.run({ job: 'make-known', callers: 1, durationMs: 1 });
   for (let round = 1; round <= ROUNDS; round++) {
-    for (const row of wanted) if (row.ordersBefore === undefined) await measureRow(row, round);
+    for (const row of wanted) if (row.ordersBefore === undefined) await play(row, round);
   }
+  while (!quick && names.length === 0 && memory.orders < MEMORY_ORDERS) {
+    progress(`${memory.orders} of ${MEMORY_ORDERS} orders, for the memory`);
+    await memory.count((await stack.load.run({ job: 'fresh', callers: 64, durationMs })).count);
+  }
+  await memory.finish();
   for (const row of wanted) {
     if (row.ordersBefore === undefined) continue;
     await seedOrders(stack, row.ordersBefore, progress);
-    for (let round = 1; round <= ROUNDS; round++) await measureRow(row, round);
+    for (let round = 1; round <= ROUNDS; round++) await play(row, round);
   }
-  if (quick) broken.push(...(await settledRules(stack)));
+  if (quick) broken.push(...(await findBrokenRules(stack.orderDb, stack.stockDb)));
+
   progress('');
   const results = wanted.map((row) => summarise(row, samples));
-  table(stack.server.version, results).forEach(context.print);
-  broken.forEach((rule) => context.print(`BROKEN ${rule}`));
-  const errors = results.reduce((sum, result) => sum + result.errors, 0);
-  if (options.has('--json')) context.print(JSON.stringify({ database: stack.server.version, rows: results }));
-  return errors > 0 || broken.length > 0 ? 1 : 0;
+  table(stack.server.version, results).forEach(print);
+  memory.lines().forEach(print);
+  broken.forEach((rule) => print(`BROKEN ${rule}`));
+  if (options.has('--json')) {
+    print(JSON.stringify({ database: stack.server.version, rows: results, memory: memory.samples, broken }));
+  }
+  return results.some((result) => result.errors > 0) || broken.length > 0 ? 1 : 0;
 }
 
 /** The rows asked for, with those that their ratios are to. */
 function wantedRows(): Row[] {
   const asked = rows.filter((row) => (names.length > 0 ? names.includes(row.name) : !quick || row.quick));
   const needed = new Set(asked.flatMap((row) => [row.name, ...(row.to === undefined ? [] : [row.to])]));
-  return rows.filter((row) => needed.has(row.name));
+  const more = rows.filter((row) => needed.has(row.name)).flatMap((row) => (row.to === undefined ? [] : [row.to]));
+  return rows.filter((row) => needed.has(row.name) || more.includes(row.name));
 }
 
 async function measure(stack: Stack, row: Row): Promise<Sample> {
   const worker = row.by === 'floor' ? stack.floor : row.by === 'two' ? stack.loadOfTwo : stack.load;
   const before = await Promise.all(stack.watched.map(usageOf));
-  const measured: Measured = await worker.run({ job: row.job, callers: row.callers, durationMs });
+  const measured = await worker.run({ job: row.job, callers: row.callers, durationMs });
   const after = await Promise.all(stack.watched.map(usageOf));
+  for (const [text, count] of Object.entries(measured.errors)) {
+    process.stderr.write(`\n${row.name}: ${count} × ${text}\n`);
+  }
+  // A tenth of the time does not count as jobs, but was used as well.
   const cpuUs = stack.watched.map(
     (one, i) => [one.name, (after[i]!.cpuUs - before[i]!.cpuUs) / 1.1 / measured.count] as const,
   );
-  for (const [text, count] of Object.entries(measured.errors))
-    process.stderr.write(`\n${row.name}: ${count} × ${text}\n`);
   return { ...measured, cpuUs: Object.fromEntries(cpuUs) };
-}
-
-/** What the audit finds once nothing is in work any more. */
-async function settledRules({ orderDb, stockDb }: Stack): Promise<string[]> {
-  return findBrokenRules(orderDb, stockDb);
 }
 
 function progress(text: string): void {

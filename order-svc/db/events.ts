@@ -33,9 +33,9 @@ const ONE_OF = "order_no IN (?) AND CONCAT(event_id, '') IN (?)";
  * relay died is due again when its lease has passed.
  */
 export async function leaseEvents(db: OrderDb, limit: number, leaseMs: number): Promise<LeasedEvent[]> {
-  const due = await select<{ order_no: string; event_id: string }>(
+  const due = await select<Row>(
     db.sequelize,
-    `SELECT e.order_no, e.event_id FROM t_event_record e
+    `SELECT e.event_id, e.order_no, e.event_type, e.payload, e.create_time, e.attempts + 1 AS attempts FROM t_event_record e
       WHERE e.status = 'WAIT' AND e.next_retry_time <= UTC_TIMESTAMP(3)
         AND (e.lease_time IS NULL OR e.lease_time <= UTC_TIMESTAMP(3))
         AND NOT EXISTS (SELECT 1 FROM t_event_record older
@@ -47,29 +47,35 @@ export async function leaseEvents(db: OrderDb, limit: number, leaseMs: number): 
   if (due.length === 0) return [];
   const leaseOwner = randomUUID();
   const keys = [due.map((event) => event.order_no), due.map((event) => event.event_id)];
-  await execute(
+  const leased = await execute(
     db.sequelize,
     `UPDATE t_event_record SET lease_owner = ?, attempts = attempts + 1,
         lease_time = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND
-      WHERE ${ONE_OF} AND status = 'WAIT'
+      WHERE ${ONE_OF} AND status = 'WAIT' AND next_retry_time <= UTC_TIMESTAMP(3)
         AND (lease_time IS NULL OR lease_time <= UTC_TIMESTAMP(3)) ORDER BY order_no, event_id`,
     [leaseOwner, leaseMs * 1000, ...keys],
   );
-  const rows = await select<Row>(
-    db.sequelize,
-    `SELECT event_id, order_no, event_type, payload, create_time, attempts FROM t_event_record
-      WHERE ${ONE_OF} AND lease_owner = ?`,
-    [...keys, leaseOwner],
-  );
-  return rows.map((row) => ({
+  const own = leased === due.length ? due : await onlyOwn(db, due, leaseOwner);
+  return own.map((row) => ({
     eventId: row.event_id,
     orderNo: row.order_no,
     eventType: row.event_type,
     payload: jsonOf(row.payload),
     createTime: row.create_time,
-    attempts: row.attempts,
+    attempts: Number(row.attempts),
     leaseOwner,
   }));
+}
+
+/** Some of the events were leased by another relay first. */
+async function onlyOwn(db: OrderDb, due: Row[], leaseOwner: string): Promise<Row[]> {
+  const rows = await select<{ event_id: string }>(
+    db.sequelize,
+    `SELECT event_id FROM t_event_record WHERE ${ONE_OF} AND lease_owner = ?`,
+    [due.map((event) => event.order_no), due.map((event) => event.event_id), leaseOwner],
+  );
+  const ids = new Set(rows.map((row) => row.event_id));
+  return due.filter((event) => ids.has(event.event_id));
 }
 
 /** Settles events that were handled, all of one lease. One whose lease was lost meanwhile is left to its new owner. */

@@ -29,7 +29,6 @@ export function createBatches(db: OrderDb, stock: Client<typeof StockService>, m
       },
       runAlone: wasRolledBack,
       maxSize,
-      lanes: 2,
     }),
     claim: new GroupCommit({ run: (claims) => insertClaims(db, claims), runAlone: wasRolledBack, maxSize }),
     deduct: new GroupCommit({ run: (calls) => deductTogether(stock, calls), runAlone: () => false, maxSize, lanes: 2 }),
