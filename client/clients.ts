@@ -9,7 +9,7 @@ import { createGrpcTransport } from '../runtime/rpc/transport.ts';
 export interface Connected<C> {
   /** One method for each RPC. Errors are ConnectError, with the details of the contract. */
   readonly client: C;
-  /** Closes the connections. Calls in work are cut off. */
+  /** Takes no new call; closes the connections when those in work have ended. */
   readonly close: () => void;
 }
 

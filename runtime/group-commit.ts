@@ -73,11 +73,11 @@ export class GroupCommit<Input, Output> {
     });
   }
 
-  // What is submitted in one turn of the event loop, as a batch from another service is, stays together.
+  // What arrives in one turn of the event loop stays together, be it from many connections or in one batch of another service.
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
-    queueMicrotask(() => {
+    setImmediate(() => {
       this.#scheduled = false;
       while (this.#running < this.#lanes && this.#start());
       if (this.#waiting.length > 0) this.#watch();

@@ -1,17 +1,19 @@
 import { createContextKey, type HandlerContext } from '@connectrpc/connect';
-import { type Logger, pino } from 'pino';
+import { type Logger, type LoggerOptions, pino } from 'pino';
 
 export type { Logger };
 
 /** JSON lines on standard output. `level`: fatal, error, warn, info, debug, trace or silent. */
 export function createLogger(service: string, level: string): Logger {
-  return pino({
+  const options: LoggerOptions = {
     level,
     base: { service },
     timestamp: pino.stdTimeFunctions.isoTime,
     messageKey: 'message',
     serializers: { err: withoutStatement },
-  });
+  };
+  // Synchronous: the last lines before an exit are the ones that matter.
+  return pino(options, pino.destination({ sync: true }));
 }
 
 /** A logger that says nothing. */

@@ -12,6 +12,7 @@ export type Behaviour = (forward: () => Promise<unknown>, context: HandlerContex
  */
 export class StockEdge {
   readonly deducts: Behaviour[] = [];
+  readonly batchDeducts: Behaviour[] = [];
   readonly restores: Behaviour[] = [];
   /** How many calls arrived here. */
   readonly seen = { deducts: 0, restores: 0 };
@@ -31,7 +32,7 @@ export class StockEdge {
       },
       batchDeduct: (request, context) => {
         this.seen.deducts += request.deductions.length;
-        return this.#answer([], () => real.batchDeduct(request), context);
+        return this.#answer(this.batchDeducts, () => real.batchDeduct(request), context);
       },
       restore: (request, context) => {
         this.seen.restores++;

@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict';
+import { mock } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { failsWith } from '../support/expect.ts';
+import { answersTo, answerTo, rejected, Rig, RolledBack } from './group-commit-rig.ts';
+
+describe('GroupCommit', () => {
+  // No time passes here: no spare lane opens, and no timer of what still waits outlives the test.
+  beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
+  afterEach(() => mock.timers.reset());
+
+  it('sends one caller alone at once, in the next turn', async () => {
+    const rig = new Rig();
+    rig.submit('a');
+    await turn();
+    assert.deepEqual(rig.sent, ['a']);
+    await rig.jobs[0]!.done();
+    assert.deepEqual(rig.answers, answersTo('a'));
+  });
+
+  it('sends what gathers while a batch is at work as the next ones, first come, first served, none too large', async () => {
+    const rig = new Rig({ maxSize: 3 });
+    await rig.submitted('a');
+    for (const letter of 'bcdefgh') await rig.submitted(letter);
+    assert.deepEqual(rig.sent, ['a']);
+    for (let i = 0; i < 4; i++) await rig.jobs[i]!.done();
+    assert.deepEqual(rig.sent, ['a', 'bcd', 'efg', 'h']);
+    assert.deepEqual(rig.answers, answersTo('abcdefgh'));
+  });
+
+  it('keeps together what comes in one turn, though there are more lanes', async () => {
+    const rig = new Rig({ lanes: 4, maxSize: 3 });
+    for (const letter of 'abcd') {
+      rig.submit(letter);
+      await Promise.resolve();
+    }
+    await rig.submitted('e');
+    assert.deepEqual(rig.sent, ['abc', 'de']);
+  });
+
+  it('has as many batches at work as it has lanes, and each lane takes the next one', async () => {
+    const rig = new Rig({ lanes: 2 });
+    for (const letter of 'abcd') await rig.submitted(letter);
+    assert.deepEqual(rig.sent, ['a', 'b']);
+    await rig.jobs[1]!.done();
+    await rig.submitted('e');
+    assert.deepEqual(rig.sent, ['a', 'b', 'cd']);
+    await rig.jobs[0]!.done();
+    assert.deepEqual(rig.sent, ['a', 'b', 'cd', 'e']);
+  });
+
+  it('never sends two at once with maxSize 1', async () => {
+    const rig = new Rig({ maxSize: 1 });
+    await rig.submitted('abc');
+    assert.deepEqual(rig.sent, ['a']);
+    await rig.jobs[0]!.fail(new RolledBack('a'));
+    await rig.jobs[1]!.done();
+    await rig.jobs[2]!.done();
+    assert.deepEqual(rig.sent, ['a', 'b', 'c'], 'one that fails alone is not run again');
+    assert.deepEqual(rig.answers, { ...answersTo('bc'), a: rejected(new RolledBack('a')) });
+  });
+
+  it('runs a batch again one by one when it left nothing behind, and each gets his own answer', async () => {
+    const rig = new Rig();
+    await rig.submitted('abc');
+    await rig.jobs[0]!.fail(new RolledBack('all'));
+    await rig.submitted('d');
+    assert.deepEqual(rig.sent, ['abc', 'a'], 'one after the other, and others wait meanwhile');
+    await rig.jobs[1]!.done();
+    await rig.jobs[2]!.fail(new RolledBack('b'));
+    await rig.jobs[3]!.done();
+    assert.deepEqual(rig.answers, { ...answersTo('ac'), b: rejected(new RolledBack('b')) });
+    assert.deepEqual(rig.sent, ['abc', 'a', 'b', 'c', 'd']);
+  });
+
+  it('tells each of a batch that may have been done its error, and runs nothing again', async () => {
+    const rig = new Rig();
+    await rig.submitted('abcd');
+    const lost = new Error('lost');
+    await rig.jobs[0]!.fail(lost);
+    assert.deepEqual(rig.answers, { a: rejected(lost), b: rejected(lost), c: rejected(lost) });
+    assert.deepEqual(rig.sent, ['abc', 'd'], 'the lane goes on with the next batch');
+  });
+
+  it('rejects that input alone whose output is an Error', async () => {
+    const rig = new Rig();
+    await rig.submitted('abc');
+    const refused = new RolledBack('b');
+    await rig.jobs[0]!.done([answerTo('a'), refused, answerTo('c')]);
+    assert.deepEqual(rig.answers, { ...answersTo('ac'), b: rejected(refused) });
+    assert.deepEqual(rig.sent, ['abc'], 'nothing is run again');
+  });
+
+  it('leaves out whoever is gone before his turn, rejects with the reason, and gives his place to the next', async () => {
+    const rig = new Rig({ maxSize: 2 });
+    const hangUp = new AbortController();
+    await rig.submitted('a');
+    await rig.submitted('bd', hangUp.signal);
+    await rig.submitted('ce');
+    const reason = new Error('hung up');
+    hangUp.abort(reason);
+    await rig.submitted('f', hangUp.signal);
+    await rig.jobs[0]!.done();
+    await rig.jobs[1]!.done();
+    assert.deepEqual(rig.sent, ['a', 'ce']);
+    assert.deepEqual(rig.answers, {
+      ...answersTo('ace'),
+      b: rejected(reason),
+      d: rejected(reason),
+      f: rejected(reason),
+    });
+  });
+
+  it('sends no empty batch when all that waited are gone, and goes on', async () => {
+    const rig = new Rig();
+    const hangUp = new AbortController();
+    await rig.submitted('a');
+    await rig.submitted('b', hangUp.signal);
+    hangUp.abort();
+    await rig.jobs[0]!.done();
+    assert.deepEqual(rig.answers, { ...answersTo('a'), b: rejected(hangUp.signal.reason) });
+    await rig.submitted('c');
+    assert.deepEqual(rig.sent, ['a', 'c']);
+  });
+
+  it('lets whoever is gone while he is at work go on to his end, also when he is run again alone', async () => {
+    const rig = new Rig();
+    const hangUp = new AbortController();
+    await rig.submitted('ab', hangUp.signal);
+    hangUp.abort();
+    await rig.jobs[0]!.fail(new RolledBack('all'));
+    await rig.jobs[1]!.done();
+    await rig.jobs[2]!.done();
+    assert.deepEqual(rig.answers, answersTo('ab'));
+  });
+
+  it('refuses one more than may wait; what is at work does not wait', async () => {
+    const rig = new Rig({ maxWaiting: 2 });
+    await rig.submitted('a');
+    await rig.submitted('bc');
+    await failsWith(rig.commit.submit('d'), 'SERVICE_UNAVAILABLE');
+    await rig.jobs[0]!.done();
+    assert.deepEqual(rig.sent, ['a', 'bc'], 'the others keep their places');
+    await rig.submitted('e');
+    await rig.jobs[1]!.done();
+    await rig.jobs[2]!.done();
+    assert.deepEqual(rig.answers, answersTo('abce'));
+  });
+
+  it('lets 10,000 wait by default', async () => {
+    const rig = new Rig();
+    rig.submit('a'.repeat(10_000));
+    await failsWith(rig.commit.submit('b'), 'SERVICE_UNAVAILABLE');
+  });
+
+  for (const [error, sent] of [
+    [new Error('no luck'), ['ab', 'c']],
+    [new RolledBack('no luck'), ['ab', 'a', 'b', 'c']],
+  ] as const) {
+    it(`takes a run that throws ${error.constructor.name} at once for one that fails`, async () => {
+      const runs: string[] = [];
+      const rig = new Rig({
+        run(inputs) {
+          runs.push(inputs.join(''));
+          throw error;
+        },
+        maxSize: 2,
+      });
+      await rig.submitted('abc');
+      assert.deepEqual(rig.answers, { a: rejected(error), b: rejected(error), c: rejected(error) });
+      assert.deepEqual(runs, sent);
+    });
+  }
+});
