@@ -13,6 +13,10 @@ export interface GroupCommitOptions<Input, Output> {
   runAlone: (error: unknown) => boolean;
   /** Most inputs in one batch. 1: each by itself. */
   maxSize: number;
+  /** How much an input adds to its batch: the size of what is sent grows with it. Default 1 each. */
+  weightOf?: (input: Input) => number;
+  /** Most weight of one batch; an input that weighs more goes alone. Default 1,000. */
+  maxWeight?: number;
   /** Batches at work at once. Default 1: what arrives meanwhile is the next batch. */
   lanes?: number;
   /** More of them, while what waits has waited for `stallMs`: one that is stuck must not hold up all others. Default 8. */
@@ -105,9 +109,12 @@ export class GroupCommit<Input, Output> {
 
   #take(): Waiting<Input, Output>[] {
     const batch: Waiting<Input, Output>[] = [];
+    const { maxSize, maxWeight = 1000, weightOf = () => 1 } = this.#options;
     let taken = 0;
+    let weight = 0;
     for (const one of this.#waiting) {
-      if (batch.length >= this.#options.maxSize) break;
+      weight += weightOf(one.input);
+      if (batch.length >= maxSize || (batch.length > 0 && weight > maxWeight)) break;
       taken++;
       if (one.signal?.aborted) one.reject(one.signal.reason);
       else batch.push(one);

@@ -1,10 +1,9 @@
 import { duplicateKey, UnknownCommitError } from '../../runtime/db/sql-errors.ts';
-import type { CallLog } from '../../runtime/lifecycle/logger.ts';
 import { claimStands } from '../db/claims.ts';
 import { findOrderByNo } from '../db/find-orders.ts';
 import { ClaimLostError } from '../db/persist-orders.ts';
 import type { NewOrder, Order } from '../domain/order.ts';
-import type { Saga } from './saga.ts';
+import type { Call, Saga } from './saga.ts';
 import { NumberTakenError, OutcomeUnknownError } from './failures.ts';
 
 /**
@@ -12,9 +11,9 @@ import { NumberTakenError, OutcomeUnknownError } from './failures.ts';
  *
  * @throws OutcomeUnknownError when nobody can tell whether it was written. After any other error it was not, and never will be.
  */
-export async function persist(saga: Saga, order: NewOrder, log: CallLog): Promise<Order> {
+export async function persist(saga: Saga, order: NewOrder, { log, signal }: Call): Promise<Order> {
   try {
-    return await saga.batches.persist.submit(order);
+    return await saga.batches.persist.submit(order, signal);
   } catch (error) {
     if (duplicateKey(error) === 'uk_order_no')
       throw new NumberTakenError('the order number is taken', { cause: error });

@@ -24,6 +24,7 @@ export function stockService(db: StockDb, batchSize: number): ServiceImpl<typeof
   const deducts = new GroupCommit<Deduction, Deducted>({
     run: (deductions) => deduct(db, deductions),
     runAlone: wasRolledBack,
+    weightOf: ({ quantities }) => quantities.length,
     maxSize: batchSize,
   });
   return {

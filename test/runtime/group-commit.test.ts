@@ -6,8 +6,8 @@ import { answersTo, answerTo, rejected, Rig, RolledBack } from './group-commit-r
 
 describe('GroupCommit', () => {
   // No time passes here: no spare lane opens, and no timer of what still waits outlives the test.
-  beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
-  afterEach(() => mock.timers.reset());
+  beforeEach(() => void mock.method(globalThis, 'setTimeout', () => 0));
+  afterEach(() => mock.restoreAll());
 
   it('sends one caller alone at once, in the next turn', async () => {
     const rig = new Rig();
@@ -89,6 +89,14 @@ describe('GroupCommit', () => {
     await rig.jobs[0]!.done([answerTo('a'), refused, answerTo('c')]);
     assert.deepEqual(rig.answers, { ...answersTo('ac'), b: rejected(refused) });
     assert.deepEqual(rig.sent, ['abc'], 'nothing is run again');
+  });
+
+  it('takes no more weight than fits in one batch; what weighs more goes alone', async () => {
+    const rig = new Rig({ maxSize: 10, maxWeight: 5, weightOf: (letter) => (letter === 'X' ? 9 : 2) });
+    await rig.submitted('a');
+    await rig.submitted('bcdXe');
+    for (let i = 0; i < rig.jobs.length; i++) await rig.jobs[i]!.done();
+    assert.deepEqual(rig.sent, ['a', 'bc', 'd', 'X', 'e']);
   });
 
   it('leaves out whoever is gone before his turn, rejects with the reason, and gives his place to the next', async () => {

@@ -113,7 +113,7 @@ export const DeductResponseSchema: GenMessage<DeductResponse> = /*@__PURE__*/
  */
 export type BatchDeductRequest = Message<"ordersystem.stock.v1.BatchDeductRequest"> & {
   /**
-   * 1 to 256 deductions, no order_no twice.
+   * 1 to 256 deductions. An order_no that stands twice is answered as a Deduct and its repeat.
    *
    * @generated from field: repeated ordersystem.stock.v1.DeductRequest deductions = 1;
    */
