@@ -11,7 +11,10 @@ describe('a batch of large orders', () => {
     const ids = Array.from({ length: 100 }, (_, i) => BigInt(1000 + i));
     const products = ids.map((productId) => ({ productId, title: '茶'.repeat(256), unitPriceCents: 1n }));
     await system.stock.putProducts({ products });
-    await system.stock.receiveStock({ receiptNo: 'all', items: ids.map((productId) => ({ productId, quantity: 1000n })) });
+    await system.stock.receiveStock({
+      receiptNo: 'all',
+      items: ids.map((productId) => ({ productId, quantity: 1000n })),
+    });
     const items = ids.map((productId) => ({ productId, quantity: 1n }));
     const create = () => node.client.createOrder({ clientRequestId: newKey(), items }, as(1, { timeoutMs: 20_000 }));
     await create();
