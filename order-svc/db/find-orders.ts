@@ -1,5 +1,4 @@
 import { select } from '../../runtime/db/statements.ts';
-import type { Transaction } from '../../runtime/db/transaction.ts';
 import { toCents } from '../domain/money.ts';
 import type { Order, OrderStatus } from '../domain/order.ts';
 import type { OrderDb } from './models.ts';
@@ -23,7 +22,6 @@ export async function findOrders(
   db: OrderDb,
   column: 'order_no' | 'client_request_id',
   values: readonly string[],
-  transaction?: Transaction,
 ): Promise<Order[]> {
   const rows = await select<Row>(
     db.sequelize,
@@ -32,7 +30,6 @@ export async function findOrders(
       FROM t_order o JOIN t_order_item i ON i.order_no = o.order_no
       WHERE o.${column} IN (?) ORDER BY o.order_no, i.line_no`,
     [values.map((value) => (column === 'order_no' ? value : Buffer.from(value)))],
-    transaction,
   );
   return [...Map.groupBy(rows, (row) => row.order_no).values()].map(toOrder);
 }

@@ -1,7 +1,7 @@
 import { Code } from '@connectrpc/connect';
 import { type Catalogue, commonReasons, errorsOf } from '../../runtime/rpc/errors.ts';
 
-/** Every error that order-svc sends. The first five of its own are stock-svc's, passed on. */
+/** Every error that order-svc sends. The first four of its own are stock-svc's, passed on. */
 export const orderReasons = {
   ...commonReasons,
   PRODUCT_NOT_FOUND: { code: Code.NotFound, retry: 'new_key' },

@@ -44,7 +44,6 @@ async function attempt(saga: Saga, intent: Intent, call: Call): Promise<Outcome 
   try {
     // Deduct outside any transaction; persist in one, which ends the claim; the unique key is the final gate.
     const snapshots = await deduct(saga, orderNo, intent, call);
-    call.signal.throwIfAborted();
     const order = await persist(saga, newOrder(orderNo, intent, snapshots), call);
     return { order, replayed: false };
   } catch (error) {

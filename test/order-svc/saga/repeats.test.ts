@@ -95,13 +95,15 @@ describe('repeats of one intent', () => {
 
   it('starts over when the attempt that it waited for has failed', async () => {
     const [key, tea] = [newKey(), await product(system, 1n)];
-    const refused = Promise.withResolvers<void>();
+    const [deducts, refused] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     a.edge.deducts.push(async (forward) => {
+      deducts.resolve();
       await refused.promise;
       return forward();
     });
     const first = buy(a, key, 10n ** 15n);
-    await a.sql.seen(CLAIM);
+    // Its claim stands: seen on its way, it could still be overtaken by the other's.
+    await deducts.promise;
     const looks = b.sql.seen(LOOK_AT_CLAIM);
     const second = b.client.createOrder(
       { clientRequestId: key, items: [{ productId: 10n ** 15n, quantity: 1n }] },
