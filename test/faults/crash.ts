@@ -43,27 +43,29 @@ async function crash(stage: Stage, service: ServiceName, step: Step, at: 'start'
   const provoke = provocations[`${service} ${step}`];
   const nth = step.startsWith('event') ? 1 : 2;
   await victim.restart(`${step}:${at}:${nth}:${fault}`);
-  const load = people.shop(8, 4);
+  const load = people.shop(8);
   const provoked = provoke?.(stage);
-  await reached(victim, `${step} ${at}`);
-  if (fault === 'SIGSTOP') {
-    // Past the claim's lease, the event's and the worker id's.
-    await sleep(3500);
-    victim.process.resume();
-    await Promise.all([load, provoked]);
-    return 1;
-  }
-  // The second one: whoever starts again comes to the same step, in the load that goes on.
-  await victim.process.gone;
-  await victim.start(`${step}:${at}:1:${fault}`);
-  const over = Promise.all([load, provoked]);
-  const again = await Promise.race([victim.crashed.then(() => true), over.then(() => false)]);
-  if (again) {
+  try {
+    await reached(victim, `${step} ${at}`);
+    if (fault === 'SIGSTOP') {
+      // Past the claim's lease, the event's and the worker id's.
+      await sleep(3500);
+      victim.process.resume();
+      return 1;
+    }
+    // The second one: whoever starts again comes to the same step, in the load that goes on.
     await victim.process.gone;
-    await victim.start();
+    await victim.start(`${step}:${at}:1:${fault}`);
+    const again = await Promise.race([victim.crashed.then(() => true), sleep(2000, false)]);
+    if (again) {
+      await victim.process.gone;
+      await victim.start();
+    }
+    return again ? 2 : 1;
+  } finally {
+    await load.stop();
+    await provoked;
   }
-  await over;
-  return again ? 2 : 1;
 }
 
 /** Resolves when the process has crashed. */

@@ -43,12 +43,18 @@ export class People {
     for (const transport of this.#transports) transport.close();
   }
 
-  /** So many people, each with so many intents, one after the other. Resolves when each has an answer that is final. */
-  async shop(people: number, intentsEach: number): Promise<void> {
+  /** So many people, who buy one thing after the other until they are told to stop, and wait for the last answer. */
+  shop(people: number): { stop: () => Promise<void> } {
+    let stopped = false;
     const one = async () => {
-      for (let i = 0; i < intentsEach; i++) await this.buy(this.#pick(manners));
+      while (!stopped) await this.buy(this.#pick(manners));
     };
-    await Promise.all(Array.from({ length: people }, one));
+    const all = Promise.all(Array.from({ length: people }, one));
+    const stop = async () => {
+      stopped = true;
+      await all;
+    };
+    return { stop };
   }
 
   async buy(manner: Manner): Promise<Intent> {
