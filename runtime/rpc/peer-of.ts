@@ -25,12 +25,12 @@ export function peerOf(
 /** DNS names and URIs of the subject's alternative names; where there is none, the common name. */
 function namesIn({ subjectaltname = '', subject }: Partial<PeerCertificate>): string[] {
   const names: string[] = [];
-  // `DNS:a, URI:"quoted, as JSON", IP Address:127.0.0.1`: Node quotes a value that could be taken for more than one. Such a name is none.
+  // `DNS:a, URI:"as JSON", IP Address:127.0.0.1`: Node quotes a value that could be taken for more than one.
   const entry = /([^:,"]+):("(?:[^"\\]|\\.)*"|[^",]*)(?:, |$)/y;
   while (entry.lastIndex < subjectaltname.length) {
-    const [, kind, name] = entry.exec(subjectaltname) ?? [];
-    if (name === undefined) return [];
-    if ((kind === 'DNS' || kind === 'URI') && !name.startsWith('"')) names.push(name);
+    const [, kind, value] = entry.exec(subjectaltname) ?? [];
+    if (value === undefined) return [];
+    if (kind === 'DNS' || kind === 'URI') names.push(value.startsWith('"') ? (JSON.parse(value) as string) : value);
   }
   if (names.length > 0) return names;
   // Two common names are an array: which one counts would be anybody's guess.

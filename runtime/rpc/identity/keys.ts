@@ -59,19 +59,19 @@ export interface UrlKeysOptions {
 export function keysAtUrl(url: string, logger: Logger, options: UrlKeysOptions = {}): TokenKeys {
   const { refreshMs = 300_000, maxAgeMs = 3_600_000, cooldownMs = 5_000, pauseMs = 1_000 } = options;
   const listeners: (() => void)[] = [];
-  let pausedUntilMs = -Infinity;
+  let failure: { error: unknown; pausedUntilMs: number } | undefined;
   const keys = createRemoteJWKSet(new URL(url), {
     timeoutDuration: 2_000,
     cooldownDuration: cooldownMs,
     cacheMaxAge: maxAgeMs,
     async [customFetch](...request) {
-      if (performance.now() < pausedUntilMs) throw new Error('a fetch has just failed');
+      if (failure && performance.now() < failure.pausedUntilMs) throw failure.error;
       try {
         const response = await fetch(...request);
         if (response.status !== 200) throw new Error(`answered with status ${response.status}`);
         return response;
       } catch (error) {
-        pausedUntilMs = performance.now() + pauseMs;
+        failure = { error, pausedUntilMs: performance.now() + pauseMs };
         throw error;
       }
     },
