@@ -58,12 +58,13 @@ export function isLoopback(host: string): boolean {
   return /^(127\.\d+\.\d+\.\d+|localhost|\[::1\])$/.test(host);
 }
 
-/** Checks that where a variable is set, those that it needs are set too. */
-export function requireTogether(needs: Record<string, readonly string[]>): ConfigCheck<object> {
+/** Checks that where a variable is set, those that it needs are set too. Null, or an empty list, is not set. */
+export function requireTogether(needs: Record<string, readonly string[]>): ConfigCheck<Record<string, unknown>> {
   return (config, context) => {
-    const isSet = (variable: string) => String((config as Record<string, unknown>)[variable] ?? '') !== '';
-    for (const [variable, others] of Object.entries(needs).filter(([name]) => isSet(name))) {
-      for (const other of others.filter((name) => !isSet(name))) {
+    const unset = (variable: string) =>
+      Array.isArray(config[variable]) ? config[variable].length === 0 : config[variable] === null;
+    for (const [variable, others] of Object.entries(needs).filter(([name]) => !unset(name))) {
+      for (const other of others.filter(unset)) {
         context.addIssue({ code: 'custom', path: [other], message: `is required with ${variable}` });
       }
     }

@@ -8,7 +8,6 @@ import {
   keySourcesIn,
   kindOfKey,
   minSecretBytes,
-  trustsLoopback,
 } from './settings.ts';
 
 const IDENTIFY = `JWT (one of ${KEY_SOURCES.join(', ')}) or mutual TLS (TLS_CLIENT_CA_FILE)`;
@@ -23,8 +22,8 @@ const requireAll = requireTogether({
 });
 
 /**
- * Says what is wrong with the variables taken together; for `loadConfig`. Those whose name ends in
- * LISTEN_ADDRESS must be loopback, unless callers are identified and nobody can listen in.
+ * Says what is wrong with the variables taken together; for `loadConfig`. Those whose name ends in LISTEN_ADDRESS must be loopback,
+ * unless callers are identified and nobody can listen in.
  */
 export function checkSettings(settings: IdentitySettings, context: z.RefinementCtx): void {
   const wrong = (variable: string, message: string) => context.addIssue({ code: 'custom', path: [variable], message });
@@ -32,14 +31,12 @@ export function checkSettings(settings: IdentitySettings, context: z.RefinementC
   requireAll(settings, context);
   checkJwt(settings, wrong);
 
+  const nobody = `leaves nobody who may call: configure ${IDENTIFY}`;
   if (settings.TRUST_LOOPBACK === 'yes' && settings.TLS_TERMINATED === 'yes') {
-    wrong(
-      'TRUST_LOOPBACK',
-      "cannot be yes with TLS_TERMINATED=yes: a proxy on this machine may bring strangers' calls",
-    );
-  } else if (!identifiesCallers(settings) && !trustsLoopback(settings)) {
-    const variable = settings.TRUST_LOOPBACK === 'no' ? 'TRUST_LOOPBACK' : 'TLS_TERMINATED';
-    wrong(variable, `leaves nobody who may call: configure ${IDENTIFY}`);
+    wrong('TRUST_LOOPBACK', "cannot be yes with TLS_TERMINATED: a proxy on this machine may bring strangers' calls");
+  } else if (!identifiesCallers(settings)) {
+    if (settings.TRUST_LOOPBACK === 'no') wrong('TRUST_LOOPBACK', nobody);
+    else if (settings.TLS_TERMINATED === 'yes') wrong('TLS_TERMINATED', nobody);
   }
 
   if (identifiesCallers(settings) && (settings.TLS_CERT_FILE !== null || settings.TLS_TERMINATED === 'yes')) return;
@@ -52,8 +49,8 @@ export function checkSettings(settings: IdentitySettings, context: z.RefinementC
 function checkJwt(settings: IdentitySettings, wrong: (variable: string, message: string) => void): void {
   const [source, second] = keySourcesIn(settings);
   const kind = kindOfKey(settings);
-  for (const variable of ['JWT_ISSUER', 'JWT_AUDIENCE'] as const) {
-    if (settings[variable] !== null && !source) wrong(variable, `needs one of ${KEY_SOURCES.join(', ')}`);
+  for (const variable of source ? [] : (['JWT_ISSUER', 'JWT_AUDIENCE', 'JWT_ALGORITHMS'] as const)) {
+    if (settings[variable]?.length) wrong(variable, `needs one of ${KEY_SOURCES.join(', ')}`);
   }
   if (second) wrong(second, `cannot be set beside ${source}: keys come from one place`);
   if (settings.JWT_ALGORITHMS.some((algorithm) => !ALGORITHMS[kind].includes(algorithm))) {

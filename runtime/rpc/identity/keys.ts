@@ -87,7 +87,10 @@ export function keysAtUrl(url: string, logger: Logger, options: UrlKeysOptions =
   const timer = setInterval(() => void refresh(), refreshMs).unref();
   void refresh();
   return {
-    get: (...args) => keys(...args).catch((error: unknown) => Promise.reject(isOfToken(error) ? error : away(error))),
+    get: (...args) =>
+      keys(...args).catch((error: unknown) => {
+        throw isOfToken(error) ? error : away(error);
+      }),
     onChange: (listener) => void listeners.push(listener),
     close: () => clearInterval(timer),
   };

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { CallOptions, Interceptor } from '@connectrpc/connect';
+import type { Interceptor } from '@connectrpc/connect';
 import { createLocalJWKSet } from 'jose';
 import { pino } from 'pino';
 import { silentLogger } from '../../../../runtime/lifecycle/logger.ts';
