@@ -13,8 +13,7 @@ import {
 import { checkSettings } from '../runtime/rpc/identity/check-settings.ts';
 import { identityVariables } from '../runtime/rpc/identity/settings.ts';
 
-/** Every variable of order-svc. */
-export const orderVariables = {
+const schema = z.object({
   DATABASE_URL: databaseUrl,
   STOCK_TARGET: z.string().default('127.0.0.1:50052'),
   STOCK_TLS_CA_FILE: optionalText,
@@ -37,9 +36,8 @@ export const orderVariables = {
   EVENT_MAX_ATTEMPTS: integer(1, 100_000, 50),
   WORKER_LEASE_MS: integer(300, 600_000, 30_000),
   DRAIN_MS: integer(0, 600_000, 10_000),
-};
+});
 
-const schema = z.object(orderVariables);
 export type OrderConfig = z.infer<typeof schema>;
 
 export function loadOrderConfig(env: NodeJS.ProcessEnv): OrderConfig {

@@ -3,8 +3,7 @@ import { databaseUrl, integer, listenAddress, loadConfig, logLevel } from '../ru
 import { checkSettings } from '../runtime/rpc/identity/check-settings.ts';
 import { identityVariables } from '../runtime/rpc/identity/settings.ts';
 
-/** Every variable of stock-svc. */
-export const stockVariables = {
+const schema = z.object({
   DATABASE_URL: databaseUrl,
   LISTEN_ADDRESS: listenAddress('127.0.0.1:50052'),
   ...identityVariables,
@@ -14,9 +13,8 @@ export const stockVariables = {
   DEFAULT_DEADLINE_MS: integer(100, 600_000, 5_000),
   MAX_DEADLINE_MS: integer(100, 600_000, 30_000),
   DRAIN_MS: integer(0, 600_000, 10_000),
-};
+});
 
-const schema = z.object(stockVariables);
 export type StockConfig = z.infer<typeof schema>;
 
 export function loadStockConfig(env: NodeJS.ProcessEnv): StockConfig {

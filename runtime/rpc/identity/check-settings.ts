@@ -11,7 +11,7 @@ import {
 } from './settings.ts';
 
 const IDENTIFY = `JWT (one of ${KEY_SOURCES.join(', ')}) or mutual TLS (TLS_CLIENT_CA_FILE)`;
-const ENCRYPT = 'TLS (TLS_CERT_FILE), or TLS_TERMINATED=yes where a proxy in front does it';
+const ENCRYPT = 'TLS (TLS_CERT_FILE), or TLS_TERMINATED=on where a proxy in front does it';
 
 const requireAll = requireTogether({
   TLS_CERT_FILE: ['TLS_KEY_FILE'],
@@ -32,14 +32,14 @@ export function checkSettings(settings: IdentitySettings, context: z.RefinementC
   checkJwt(settings, wrong);
 
   const nobody = `leaves nobody who may call: configure ${IDENTIFY}`;
-  if (settings.TRUST_LOOPBACK === 'yes' && settings.TLS_TERMINATED === 'yes') {
-    wrong('TRUST_LOOPBACK', "cannot be yes with TLS_TERMINATED: a proxy on this machine may bring strangers' calls");
+  if (settings.TRUST_LOOPBACK === 'on' && settings.TLS_TERMINATED === 'on') {
+    wrong('TRUST_LOOPBACK', "cannot be on with TLS_TERMINATED: a proxy on this machine may bring strangers' calls");
   } else if (!identifiesCallers(settings)) {
-    if (settings.TRUST_LOOPBACK === 'no') wrong('TRUST_LOOPBACK', nobody);
-    else if (settings.TLS_TERMINATED === 'yes') wrong('TLS_TERMINATED', nobody);
+    if (settings.TRUST_LOOPBACK === 'off') wrong('TRUST_LOOPBACK', nobody);
+    else if (settings.TLS_TERMINATED === 'on') wrong('TLS_TERMINATED', nobody);
   }
 
-  if (identifiesCallers(settings) && (settings.TLS_CERT_FILE !== null || settings.TLS_TERMINATED === 'yes')) return;
+  if (identifiesCallers(settings) && (settings.TLS_CERT_FILE !== null || settings.TLS_TERMINATED === 'on')) return;
   for (const [variable, address] of Object.entries(settings)) {
     const beyond = variable.endsWith('LISTEN_ADDRESS') && !isLoopback(String(address).replace(/:\d+$/, ''));
     if (beyond) wrong(variable, `must be a loopback address, unless both are configured: ${IDENTIFY}; and ${ENCRYPT}`);

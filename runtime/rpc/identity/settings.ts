@@ -1,12 +1,11 @@
 import { z } from 'zod';
-import { isLoopback, optionalText as text } from '../../lifecycle/config.ts';
+import { isLoopback, onOff, optionalText as text } from '../../lifecycle/config.ts';
 
 const list = z
   .string()
   .transform((value) => value.split(',').map((entry) => entry.trim()))
   .refine((entries) => entries.every((entry) => entry !== ''), 'must be a list with commas')
   .default([]);
-const choice = z.enum(['yes', 'no'], 'must be yes or no');
 
 /** The variables that say who may call, for a service's schema, which `checkSettings` must check too. Null, or an empty list: not set. */
 export const identityVariables = {
@@ -14,7 +13,7 @@ export const identityVariables = {
   TLS_KEY_FILE: text,
   TLS_CLIENT_CA_FILE: text,
   TLS_CLIENT_NAMES: list,
-  TLS_TERMINATED: choice.default('no'),
+  TLS_TERMINATED: onOff('off'),
   JWT_JWKS_URL: text.refine((url) => url === null || isSafeUrl(url), 'must be https, or http to this machine'),
   JWT_JWKS_FILE: text,
   JWT_SECRET_FILE: text,
@@ -22,7 +21,7 @@ export const identityVariables = {
   JWT_ISSUER: text,
   JWT_AUDIENCE: text,
   JWT_ALGORITHMS: list,
-  TRUST_LOOPBACK: choice.nullable().default(null),
+  TRUST_LOOPBACK: onOff('off').unwrap().nullable().default(null),
 };
 
 export type IdentitySettings = z.infer<z.ZodObject<typeof identityVariables>>;
@@ -64,8 +63,8 @@ export function identifiesCallers(settings: IdentitySettings): boolean {
 
 /** Whether this machine is trusted. By default only where callers are known by nothing else, and no proxy brings strangers' calls. */
 export function trustsLoopback(settings: IdentitySettings): boolean {
-  const fallback = identifiesCallers(settings) || settings.TLS_TERMINATED === 'yes' ? 'no' : 'yes';
-  return (settings.TRUST_LOOPBACK ?? fallback) === 'yes';
+  const fallback = identifiesCallers(settings) || settings.TLS_TERMINATED === 'on' ? 'off' : 'on';
+  return (settings.TRUST_LOOPBACK ?? fallback) === 'on';
 }
 
 function isSafeUrl(given: string): boolean {

@@ -35,7 +35,7 @@ const MUTUAL = { ...TLS, TLS_CLIENT_CA_FILE: 'ca', TLS_CLIENT_NAMES: 'gateway.in
 const CLAIMS = { JWT_ISSUER: 'https://id.example', JWT_AUDIENCE: 'ordersystem' };
 const JWT = { ...CLAIMS, JWT_JWKS_URL: 'https://id.example/jwks' };
 const SECRET = { ...CLAIMS, JWT_SECRET: 'a secret of two and thirty bytes' };
-const PROXY = { TLS_TERMINATED: 'yes' };
+const PROXY = { TLS_TERMINATED: 'on' };
 
 describe('checkSettings', () => {
   describe('lets a service listen', () => {
@@ -69,7 +69,7 @@ describe('checkSettings', () => {
         'JWT_SECRET_FILE',
         'TLS_CLIENT_CA_FILE',
         'TLS_CERT_FILE',
-        'TLS_TERMINATED=yes',
+        'TLS_TERMINATED=on',
       ])
         assert.ok(message.includes(variable), message);
       assert.doesNotMatch(message, /0\.0\.0\.0/);
@@ -92,8 +92,8 @@ describe('checkSettings', () => {
     [{ ...CLAIMS, JWT_SECRET: 'a secret of one and thirty byte' }, ['JWT_SECRET']],
     [{ ...SECRET, JWT_ALGORITHMS: 'HS256,HS512' }, ['JWT_SECRET']],
     [{ ...PROXY }, ['TLS_TERMINATED']],
-    [{ ...PROXY, ...JWT, TRUST_LOOPBACK: 'yes' }, ['TRUST_LOOPBACK']],
-    [{ TRUST_LOOPBACK: 'no' }, ['TRUST_LOOPBACK']],
+    [{ ...PROXY, ...JWT, TRUST_LOOPBACK: 'on' }, ['TRUST_LOOPBACK']],
+    [{ TRUST_LOOPBACK: 'off' }, ['TRUST_LOOPBACK']],
     [{ TRUST_LOOPBACK: 'true' }, ['TRUST_LOOPBACK']],
     [{ TLS_TERMINATED: '1' }, ['TLS_TERMINATED']],
   ];
@@ -133,7 +133,7 @@ describe('settings of identity', () => {
     assert.deepEqual([trusted({}), trusted(TLS)], [true, true]);
     assert.deepEqual([JWT, SECRET, MUTUAL, { ...JWT, ...PROXY }].map(trusted), [false, false, false, false]);
     assert.deepEqual(
-      [JWT, MUTUAL].map((env) => trusted({ ...env, TRUST_LOOPBACK: 'yes' })),
+      [JWT, MUTUAL].map((env) => trusted({ ...env, TRUST_LOOPBACK: 'on' })),
       [true, true],
     );
   });
