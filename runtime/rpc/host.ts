@@ -12,8 +12,8 @@ import { abortedError, commonError } from './errors.ts';
 import { serverCredentials } from './grpc-credentials.ts';
 import { chain } from './interceptors.ts';
 import { toMetadata } from './metadata.ts';
-import { type Peer, peerKey } from './peer.ts';
-import { peerOf } from './peer-of.ts';
+import { peerKey } from './peer.ts';
+import { peerOfCall } from './peer-of-call.ts';
 import { toGrpcStatus } from './status.ts';
 import type { DoorTls } from './tls.ts';
 
@@ -159,12 +159,6 @@ async function parse(
     contextValues: context.values,
     message,
   };
-}
-
-function peerOfCall(call: ServerUnaryCall<Buffer, Uint8Array>, tls: DoorTls | undefined): Peer {
-  // Decoding a certificate takes some 30 µs of every call: not where none is asked for.
-  const certificate = tls?.clientNames.size ? call.getAuthContext().sslPeerCertificate : undefined;
-  return peerOf(call.getPeer().replace(/:\d+$/, ''), certificate, tls?.clientNames);
 }
 
 function safe(error: unknown): ConnectError {

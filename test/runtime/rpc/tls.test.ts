@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect as connectTls, type ConnectionOptions, createServer, type TLSSocket } from 'node:tls';
+import { mock } from 'node:test';
+import { connect as connectTls, type ConnectionOptions, createServer, TLSSocket } from 'node:tls';
 import type { AddressInfo } from 'node:net';
 import { Code } from '@connectrpc/connect';
 import { ConfigError } from '../../../runtime/lifecycle/config.ts';
@@ -80,6 +81,19 @@ describe('TLS', () => {
     it('takes a caller without a certificate for nobody', async () => {
       await rig.client(await serve(mutual()), { credentials: callerCredentials() }).restore({});
       assert.deepEqual(peers, [{ loopback: true, clientName: undefined }]);
+    });
+
+    it('decodes the certificate of a connection once, whatever it carries', async () => {
+      const client = rig.client(await serve(mutual()), { credentials: callerCredentials('gateway') });
+      await client.restore({});
+      const decoded = mock.method(TLSSocket.prototype, 'getPeerCertificate');
+      for (let i = 0; i < 4; i++) await client.restore({});
+      assert.equal(decoded.mock.callCount(), 0);
+      decoded.mock.restore();
+      assert.deepEqual(
+        peers.map((peer) => peer.clientName),
+        Array(5).fill('gateway.internal'),
+      );
     });
 
     it('shows new connections the new certificate, and cuts no call in work', async () => {
