@@ -1,8 +1,6 @@
-import { syncBuiltinESMExports } from 'node:module';
 import { mock } from 'node:test';
-import timers from 'node:timers/promises';
 
-/** A clock that stands still but for what waits on it: `performance.now` and the `setTimeout` of `node:timers/promises`. */
+/** A clock that stands still but for what waits on it: `performance.now` and `setTimeout`. */
 export class FakeClock {
   nowMs = 0;
   /** Each wait, in milliseconds. */
@@ -10,16 +8,14 @@ export class FakeClock {
 
   install(): void {
     mock.method(performance, 'now', () => this.nowMs);
-    mock.method(timers, 'setTimeout', (ms: number) => {
+    mock.method(globalThis, 'setTimeout', (over: () => void, ms: number) => {
       this.waits.push(ms);
       this.nowMs += ms;
-      return Promise.resolve();
+      queueMicrotask(over);
     });
-    syncBuiltinESMExports();
   }
 
   uninstall(): void {
     mock.restoreAll();
-    syncBuiltinESMExports();
   }
 }
