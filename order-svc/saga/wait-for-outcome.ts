@@ -21,7 +21,7 @@ const ANSWER_MS = 100;
 export async function waitForLocalAttempt(attempt: LocalAttempt, intent: Intent, call: Call): Promise<void> {
   checkSameIntent(attempt.intent, intent);
   const over = attempt.over.then(() => true);
-  const late = sleep(remainingMs(call) - ANSWER_MS, call.signal).then(() => false);
+  const late = sleep(Math.max(remainingMs(call) - ANSWER_MS, 0), call.signal).then(() => false);
   if (!(await Promise.race([over, late]))) throw inProgress();
 }
 
