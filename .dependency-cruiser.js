@@ -136,7 +136,7 @@ export default {
   forbidden: [...betweenFolders, ...insideService, ...everywhere].map((rule) => ({ severity: 'error', ...rule })),
   options: {
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: '^\\.(data|git)/' },
+    exclude: { path: '^(\\.(data|git)|dist)/' },
     tsConfig: { fileName: 'tsconfig.json' },
     tsPreCompilationDeps: true,
   },
