@@ -125,7 +125,7 @@ export class PurchaseIntent {
         return order;
       } catch (reason) {
         const because = new PurchaseError(reason);
-        if (because.advice !== 'same_key' || signal?.aborted) throw because;
+        if (because.advice !== 'same_key') throw because;
         const waitMs = Math.max(because.retryAfterMs, fullJitterMs(failures, BACKOFF));
         if (performance.now() + waitMs >= end) throw because;
         tell({ state: 'waiting', because });
