@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { startGateway } from '../examples/checkout/gateway.ts';
+import { until } from '../test/support/expect.ts';
 import { movementsOf, type OrderNode, product, type System, useSystem } from '../test/support/system.ts';
 import { WireProxy } from '../test/support/wire-proxy.ts';
 
@@ -86,6 +87,7 @@ export function useShop(): Shop {
   shop.orders = async () => (await system.orderDb.Order.count()) - ordersBefore;
   shop.assertOneOrder = async (page) => {
     await page.getByText('Your order was placed.').waitFor();
+    await until('the end of every attempt', async () => (await system.orderDb.OrderClaim.count()) === 0);
     assert.equal(await shop.orders(), 1);
     assert.deepEqual(await movementsOf(system, shop.productId), ['DEDUCT 1']);
     const [order] = await system.orderDb.Order.findAll({ order: [['id', 'DESC']], limit: 1, raw: true });
