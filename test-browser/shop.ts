@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { accessSync, constants } from 'node:fs';
-import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { root } from '../dev/check/run-tool.ts';
 import { startGateway } from '../examples/checkout/gateway.ts';
 import { until } from '../test/support/expect.ts';
 import { movementsOf, type OrderNode, product, type System, useSystem } from '../test/support/system.ts';
@@ -31,6 +30,8 @@ export interface Shop {
   readonly picture: (page: Page, name: string) => Promise<void>;
 }
 
+const pictures = join(root, '.data/pictures');
+
 /** For the suite that calls this. It is skipped where there is no Chromium. */
 export function useShop(): Shop {
   const system = useSystem();
@@ -38,7 +39,6 @@ export function useShop(): Shop {
   const productIds: bigint[] = [];
   let gateway: Awaited<ReturnType<typeof startGateway>>;
   let browser: Browser;
-  let pictures: string;
   let ordersBefore = 0;
 
   before(async function () {
@@ -54,8 +54,7 @@ export function useShop(): Shop {
     gateway = await startGateway({ listen: '127.0.0.1:0', orderAddress, stockAddress, productIds });
     shop.wire = await WireProxy.to(gateway.address);
     browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
-    pictures = await mkdtemp(join(tmpdir(), 'checkout-'));
-    console.log(`  ${browser.browserType().name()} ${browser.version()}; pictures are in ${pictures}`);
+    console.log(`  Chromium ${browser.version()}; pictures are in ${pictures}`);
   });
   beforeEach(async () => {
     shop.context = await browser.newContext();
