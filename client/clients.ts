@@ -1,11 +1,12 @@
-import { createClient, type Client, type Interceptor, type UnaryRequest } from '@connectrpc/connect';
+import { createClient, type Client, type Interceptor } from '@connectrpc/connect';
 import type { ChannelCredentials } from '@grpc/grpc-js';
-import { type CreateOrderRequest, OrderService } from '../gen/ordersystem/order/v1/order_service_pb.ts';
+import { OrderService } from '../gen/ordersystem/order/v1/order_service_pb.ts';
 import { StockService } from '../gen/ordersystem/stock/v1/stock_service_pb.ts';
 import { deadlineInterceptor } from '../runtime/rpc/deadline.ts';
 import { bearerInterceptor } from '../runtime/rpc/identity/bearer.ts';
 import { retryInterceptor } from '../runtime/rpc/retry.ts';
 import { createGrpcTransport } from '../runtime/rpc/transport.ts';
+import { DEFAULT_TIMEOUT_MS, orderInterceptors } from './order-interceptors.ts';
 
 /** A typed client, and how to let go of its connections. */
 export interface Connected<C> {
@@ -26,9 +27,6 @@ export interface ConnectOptions {
   token?: () => string | Promise<string>;
 }
 
-/** Milliseconds for a call without `timeoutMs`. */
-const DEFAULT_TIMEOUT_MS = 5_000;
-
 /**
  * A client of order-svc. Its user is a token's `sub`; a trusted gateway, or a caller on the same machine, names him in the header
  * `x-user-id` of each call instead. Calls have a deadline of 5 s unless `timeoutMs` says otherwise, and are repeated on UNAVAILABLE
@@ -40,7 +38,7 @@ export function connectOrderService(
   target: string,
   options: ConnectOptions = {},
 ): Connected<Client<typeof OrderService>> {
-  const transport = connect(target, retryInterceptor({ mayRepeat: hasKey }), options);
+  const transport = connect(target, orderInterceptors(), options);
   return { client: createClient(OrderService, transport), close: () => transport.close() };
 }
 
@@ -49,19 +47,11 @@ export function connectStockService(
   target: string,
   options: ConnectOptions = {},
 ): Connected<Client<typeof StockService>> {
-  const transport = connect(target, retryInterceptor(), options);
+  const transport = connect(target, [deadlineInterceptor(DEFAULT_TIMEOUT_MS), retryInterceptor()], options);
   return { client: createClient(StockService, transport), close: () => transport.close() };
 }
 
-function connect(target: string, retry: Interceptor, { credentials, token }: ConnectOptions) {
+function connect(target: string, interceptors: Interceptor[], { credentials, token }: ConnectOptions) {
   const show = token ? [bearerInterceptor(token)] : [];
-  return createGrpcTransport({
-    target,
-    credentials,
-    interceptors: [deadlineInterceptor(DEFAULT_TIMEOUT_MS), retry, ...show],
-  });
-}
-
-function hasKey({ method, message }: UnaryRequest): boolean {
-  return method === OrderService.method.createOrder && Boolean((message as CreateOrderRequest).clientRequestId);
+  return createGrpcTransport({ target, credentials, interceptors: [...interceptors, ...show] });
 }
