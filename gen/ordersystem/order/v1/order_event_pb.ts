@@ -6,7 +6,7 @@ import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2"
 import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
-import type { OrderItem } from "./order_pb.ts";
+import type { CancelledBy, OrderItem } from "./order_pb.ts";
 import { file_ordersystem_order_v1_order } from "./order_pb.ts";
 import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file ordersystem/order/v1/order_event.proto.
  */
 export const file_ordersystem_order_v1_order_event: GenFile = /*@__PURE__*/
-  fileDesc("CiZvcmRlcnN5c3RlbS9vcmRlci92MS9vcmRlcl9ldmVudC5wcm90bxIUb3JkZXJzeXN0ZW0ub3JkZXIudjEinAMKCk9yZGVyRXZlbnQSEAoIZXZlbnRfaWQYASABKAkSMgoEdHlwZRgCIAEoDjIkLm9yZGVyc3lzdGVtLm9yZGVyLnYxLk9yZGVyRXZlbnRUeXBlEi8KC2NyZWF0ZV90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCghvcmRlcl9ubxgEIAEoCRIPCgd1c2VyX2lkGAUgASgDEh4KEWNsaWVudF9yZXF1ZXN0X2lkGAYgASgJSACIAQESLgoFaXRlbXMYByADKAsyHy5vcmRlcnN5c3RlbS5vcmRlci52MS5PcmRlckl0ZW0SGgoSdG90YWxfYW1vdW50X2NlbnRzGAggASgDEjMKB3BheW1lbnQYCSABKAsyIi5vcmRlcnN5c3RlbS5vcmRlci52MS5PcmRlclBheW1lbnQSPQoMY2FuY2VsbGF0aW9uGAogASgLMicub3JkZXJzeXN0ZW0ub3JkZXIudjEuT3JkZXJDYW5jZWxsYXRpb25CFAoSX2NsaWVudF9yZXF1ZXN0X2lkIjgKDE9yZGVyUGF5bWVudBISCgpwYXltZW50X25vGAEgASgJEhQKDGFtb3VudF9jZW50cxgCIAEoAyJhChFPcmRlckNhbmNlbGxhdGlvbhIOCgZyZWFzb24YASABKAkSPAoMY2FuY2VsbGVkX2J5GAIgASgOMiYub3JkZXJzeXN0ZW0ub3JkZXIudjEuT3JkZXJDYW5jZWxsZWRCeSrJAQoOT3JkZXJFdmVudFR5cGUSIAocT1JERVJfRVZFTlRfVFlQRV9VTlNQRUNJRklFRBAAEiIKHk9SREVSX0VWRU5UX1RZUEVfT1JERVJfQ1JFQVRFRBABEh8KG09SREVSX0VWRU5UX1RZUEVfT1JERVJfUEFJRBACEiQKIE9SREVSX0VWRU5UX1RZUEVfT1JERVJfQ0FOQ0VMTEVEEAMSKgomT1JERVJfRVZFTlRfVFlQRV9PUkRFUl9QQVlNRU5UX1JFRlVTRUQQBCpyChBPcmRlckNhbmNlbGxlZEJ5EiIKHk9SREVSX0NBTkNFTExFRF9CWV9VTlNQRUNJRklFRBAAEhsKF09SREVSX0NBTkNFTExFRF9CWV9VU0VSEAESHQoZT1JERVJfQ0FOQ0VMTEVEX0JZX0VYUElSWRACYgZwcm90bzM", [file_google_protobuf_timestamp, file_ordersystem_order_v1_order]);
+  fileDesc("CiZvcmRlcnN5c3RlbS9vcmRlci92MS9vcmRlcl9ldmVudC5wcm90bxIUb3JkZXJzeXN0ZW0ub3JkZXIudjEinAMKCk9yZGVyRXZlbnQSEAoIZXZlbnRfaWQYASABKAkSMgoEdHlwZRgCIAEoDjIkLm9yZGVyc3lzdGVtLm9yZGVyLnYxLk9yZGVyRXZlbnRUeXBlEi8KC2NyZWF0ZV90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCghvcmRlcl9ubxgEIAEoCRIPCgd1c2VyX2lkGAUgASgDEh4KEWNsaWVudF9yZXF1ZXN0X2lkGAYgASgJSACIAQESLgoFaXRlbXMYByADKAsyHy5vcmRlcnN5c3RlbS5vcmRlci52MS5PcmRlckl0ZW0SGgoSdG90YWxfYW1vdW50X2NlbnRzGAggASgDEjMKB3BheW1lbnQYCSABKAsyIi5vcmRlcnN5c3RlbS5vcmRlci52MS5PcmRlclBheW1lbnQSPQoMY2FuY2VsbGF0aW9uGAogASgLMicub3JkZXJzeXN0ZW0ub3JkZXIudjEuT3JkZXJDYW5jZWxsYXRpb25CFAoSX2NsaWVudF9yZXF1ZXN0X2lkIjgKDE9yZGVyUGF5bWVudBISCgpwYXltZW50X25vGAEgASgJEhQKDGFtb3VudF9jZW50cxgCIAEoAyJsChFPcmRlckNhbmNlbGxhdGlvbhITCgZyZWFzb24YASABKAlIAIgBARI3CgxjYW5jZWxsZWRfYnkYAiABKA4yIS5vcmRlcnN5c3RlbS5vcmRlci52MS5DYW5jZWxsZWRCeUIJCgdfcmVhc29uKskBCg5PcmRlckV2ZW50VHlwZRIgChxPUkRFUl9FVkVOVF9UWVBFX1VOU1BFQ0lGSUVEEAASIgoeT1JERVJfRVZFTlRfVFlQRV9PUkRFUl9DUkVBVEVEEAESHwobT1JERVJfRVZFTlRfVFlQRV9PUkRFUl9QQUlEEAISJAogT1JERVJfRVZFTlRfVFlQRV9PUkRFUl9DQU5DRUxMRUQQAxIqCiZPUkRFUl9FVkVOVF9UWVBFX09SREVSX1BBWU1FTlRfUkVGVVNFRBAEYgZwcm90bzM", [file_google_protobuf_timestamp, file_ordersystem_order_v1_order]);
 
 /**
  * Something that happened to an order, for whoever wants to hear of it. Written in the transaction that made it true, and
@@ -62,7 +62,7 @@ export type OrderEvent = Message<"ordersystem.order.v1.OrderEvent"> & {
   userId: bigint;
 
   /**
-   * As in Order.client_request_id: unset when the order was created without a key.
+   * As in Order.client_request_id. Unset when the order was created without a key.
    *
    * @generated from field: optional string client_request_id = 6;
    */
@@ -111,7 +111,7 @@ export const OrderEventSchema: GenMessage<OrderEvent> = /*@__PURE__*/
  */
 export type OrderPayment = Message<"ordersystem.order.v1.OrderPayment"> & {
   /**
-   * The payment's number, as PayOrder was called with it.
+   * The number that the payment came with.
    *
    * @generated from field: string payment_no = 1;
    */
@@ -139,18 +139,18 @@ export const OrderPaymentSchema: GenMessage<OrderPayment> = /*@__PURE__*/
  */
 export type OrderCancellation = Message<"ordersystem.order.v1.OrderCancellation"> & {
   /**
-   * For people: the reason that was given with it. Empty when none was.
+   * Why, in the user's words. Unset when nothing was said, and when EXPIRY cancelled it.
    *
-   * @generated from field: string reason = 1;
+   * @generated from field: optional string reason = 1;
    */
-  reason: string;
+  reason?: string | undefined;
 
   /**
    * Who cancelled it.
    *
-   * @generated from field: ordersystem.order.v1.OrderCancelledBy cancelled_by = 2;
+   * @generated from field: ordersystem.order.v1.CancelledBy cancelled_by = 2;
    */
-  cancelledBy: OrderCancelledBy;
+  cancelledBy: CancelledBy;
 };
 
 /**
@@ -214,45 +214,4 @@ export type OrderEventType = (typeof OrderEventType)[keyof typeof OrderEventType
  */
 export const OrderEventTypeSchema: GenEnum<OrderEventType> = /*@__PURE__*/
   enumDesc(file_ordersystem_order_v1_order_event, 0);
-
-/**
- * Who cancelled an order.
- *
- * @generated from enum ordersystem.order.v1.OrderCancelledBy
- */
-export const OrderCancelledBy = {
-  /**
-   * Not known.
-   *
-   * @generated from enum value: ORDER_CANCELLED_BY_UNSPECIFIED = 0;
-   */
-  UNSPECIFIED: 0,
-
-  /**
-   * Its user.
-   *
-   * @generated from enum value: ORDER_CANCELLED_BY_USER = 1;
-   */
-  USER: 1,
-
-  /**
-   * The service, since it was not paid in time.
-   *
-   * @generated from enum value: ORDER_CANCELLED_BY_EXPIRY = 2;
-   */
-  EXPIRY: 2,
-} as const;
-
-/**
- * Who cancelled an order.
- *
- * @generated from enum ordersystem.order.v1.OrderCancelledBy
- */
-export type OrderCancelledBy = (typeof OrderCancelledBy)[keyof typeof OrderCancelledBy] | UnknownEnum;
-
-/**
- * Describes the enum ordersystem.order.v1.OrderCancelledBy.
- */
-export const OrderCancelledBySchema: GenEnum<OrderCancelledBy> = /*@__PURE__*/
-  enumDesc(file_ordersystem_order_v1_order_event, 1);
 
