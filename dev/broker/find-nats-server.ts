@@ -12,7 +12,7 @@ const nats: DebianProgram = {
  * The words that run a NATS server: the one on the `PATH`, else one unpacked from Debian's packages into the cache folder (nothing is
  * installed).
  *
- * @throws when there is neither; the message says why.
+ * @throws NotHereError when there is neither; the message says why.
  */
 export async function findNatsServer(env: NodeJS.ProcessEnv, log: (line: string) => void): Promise<string[]> {
   try {
@@ -20,5 +20,10 @@ export async function findNatsServer(env: NodeJS.ProcessEnv, log: (line: string)
   } catch (error) {
     if (!(error instanceof NotHereError)) throw error;
   }
-  return commandIn(await unpack(nats, env, log), nats);
+  try {
+    return await commandIn(await unpack(nats, env, log), nats);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new NotHereError(`no nats-server on the PATH, and none from Debian: ${why}`, { cause: error });
+  }
 }

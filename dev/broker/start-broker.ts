@@ -10,6 +10,8 @@ import { findNatsServer } from './find-nats-server.ts';
 const startTimeoutMs = 20_000;
 
 export interface BrokerOptions {
+  /** More words for the server's command line, such as `--user` and `--pass`. */
+  args?: readonly string[];
   /** Gets lines for people, such as 'downloading …'; by default they are dropped. */
   log?: (line: string) => void;
   /** Where `PATH` is read; by default `process.env`. */
@@ -35,9 +37,10 @@ export class Broker {
     this.#folder = join(env['TMPDIR'] || tmpdir(), `ordersystem-broker-${randomUUID()}`);
   }
 
-  /** @throws when this machine has no NATS server and no way to get one. */
-  static async start({ log = () => undefined, env = process.env }: BrokerOptions = {}): Promise<Broker> {
-    const broker = new Broker(await findNatsServer(env, log), await freePort(), env);
+  /** @throws NotHereError when this machine has no NATS server and no way to get one. */
+  static async start({ args = [], log = () => undefined, env = process.env }: BrokerOptions = {}): Promise<Broker> {
+    const program = await findNatsServer(env, log);
+    const broker = new Broker([...program, ...args], await freePort(), env);
     await broker.startAgain();
     return broker;
   }

@@ -195,7 +195,7 @@ export const OrderEventType = {
   ORDER_CANCELLED: 3,
 
   /**
-   * A payment came that the order could not take, since it was cancelled: somebody has to refund it.
+   * A payment came that the order could not take, since it was cancelled or paid already: somebody has to refund it.
    *
    * @generated from enum value: ORDER_EVENT_TYPE_ORDER_PAYMENT_REFUSED = 4;
    */
