@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
+import { connectStockService } from '../../../client/clients.ts';
 import { leaseEvents, type LeasedEvent, settleSent } from '../../../order-svc/db/events.ts';
 import { openOrderDb } from '../../../order-svc/db/models.ts';
+import { AwayError } from '../../../order-svc/outbox/publisher.ts';
 import type { RelayOptions } from '../../../order-svc/outbox/relay.ts';
+import { restoreStock } from '../../../order-svc/outbox/restore-stock.ts';
 import { SqlProxy } from '../../support/sql-proxy.ts';
+import { StockEdge } from '../../support/stock-edge.ts';
 import { databaseUrlOf, useSystem } from '../../support/system.ts';
 import { eventState, makeDue, newOrderNo, newRelay, writeEvent } from './event-rig.ts';
 
@@ -84,6 +88,79 @@ describe('the relay', () => {
     await Promise.all([event(), event(), event()]);
     assert.equal(await run(() => Promise.resolve(), { limit: 2 }), true);
     assert.equal(await run(() => Promise.resolve(), { limit: 2 }), false);
+  });
+});
+
+describe('a relay whose events nobody can take', () => {
+  const system = useSystem();
+
+  afterEach(() => system.orderDb.EventRecord.destroy({ where: {} }));
+
+  const away = () => Promise.reject(new AwayError('gone fishing'));
+  const untouched = { status: 'WAIT', attempts: 0, due: true };
+
+  it('leaves them where they are while it knows that', async () => {
+    const eventId = await writeEvent(system);
+    await newRelay(system.orderDb, () => assert.fail('nobody is there'), { isReady: () => false }).runOnce();
+    assert.deepEqual(await eventState(system, eventId), untouched);
+  });
+
+  it('gives them back as if they had not been tried, however often, and they never become DEAD', async () => {
+    const ids = await Promise.all([writeEvent(system), writeEvent(system)]);
+    const pause = { baseMs: 0, maxMs: 0 };
+    const relay = newRelay(system.orderDb, away, { maxAttempts: 2, pause });
+    for (let pass = 0; pass < 5; pass++) await relay.runOnce();
+    for (const id of ids) assert.deepEqual(await eventState(system, id), untouched);
+  });
+
+  it('asks again only after a pause', async () => {
+    await writeEvent(system);
+    let asked = 0;
+    const pause = { baseMs: 1e15, maxMs: 1e15 };
+    const relay = newRelay(system.orderDb, () => (asked++, away()), { pause });
+    await relay.runOnce();
+    assert.equal(await relay.runOnce(), false);
+    assert.equal(relay.isReady(), false);
+    assert.equal(asked, 1);
+  });
+
+  it('hands on what can be taken meanwhile, and counts what is an event’s own fault', async () => {
+    const [missing, bad, good] = [await writeEvent(system), await writeEvent(system), await writeEvent(system)];
+    const relay = newRelay(system.orderDb, ({ eventId }) => {
+      if (eventId === missing) return away();
+      return eventId === bad ? Promise.reject(new Error('no')) : Promise.resolve();
+    });
+    await relay.runOnce();
+    assert.deepEqual(await eventState(system, missing), untouched);
+    assert.equal((await eventState(system, bad)).attempts, 1);
+    assert.equal((await eventState(system, good)).status, 'SENT');
+  });
+});
+
+describe('a STOCK_RESTORE', () => {
+  const system = useSystem();
+
+  afterEach(() => system.orderDb.EventRecord.destroy({ where: {} }));
+
+  it('waits for a stock-svc that is away, and is carried out when it is back', async () => {
+    const edge = await new StockEdge(system.stockAddress).listen();
+    const { address } = edge;
+    await edge.close();
+    const eventId = await writeEvent(system, newOrderNo(), 'STOCK_RESTORE');
+    const { client, close } = connectStockService(address);
+    const options = { lane: 'JOB' as const, maxAttempts: 1 };
+    await newRelay(system.orderDb, (one) => restoreStock(client, one, 300), options).runOnce();
+    assert.deepEqual(await eventState(system, eventId), { status: 'WAIT', attempts: 0, due: true });
+    close();
+    await newRelay(system.orderDb, (one) => restoreStock(system.stock, one, 3000), options).runOnce();
+    assert.equal((await eventState(system, eventId)).status, 'SENT');
+  });
+
+  it('that stock-svc will not have is tried so often, and then DEAD', async () => {
+    const eventId = await writeEvent(system, 'no number', 'STOCK_RESTORE');
+    const options = { lane: 'JOB' as const, maxAttempts: 1 };
+    await newRelay(system.orderDb, (one) => restoreStock(system.stock, one, 3000), options).runOnce();
+    assert.equal((await eventState(system, eventId)).status, 'DEAD');
   });
 });
 
