@@ -24,7 +24,7 @@ export class EventFeed {
   }
 
   static async to(url: string): Promise<EventFeed> {
-    const connection = await connect({ servers: url });
+    const connection = await connect({ servers: url, reconnectTimeWait: 100 });
     await prepareStream(connection);
     return new EventFeed(connection);
   }
@@ -36,7 +36,7 @@ export class EventFeed {
     const lease = { attempts: 1, leaseOwner: 'test' };
     const event = { eventId, orderNo, eventType: type, payload: order, createTime: new Date(), ...lease };
     const { subject, headers, data } = eventMessage(event, format);
-    await jetstream(this.#connection).publish(subject, data, { headers, msgID: randomUUID() });
+    await jetstream(this.#connection).publish(subject, data, { headers, msgID: randomUUID(), timeout: 1000 });
     return eventId;
   }
 
