@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { type ConsumerMessages, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { fullJitterMs } from '../runtime/lifecycle/backoff.ts';
 import { createLogger, type Logger } from '../runtime/lifecycle/logger.ts';
@@ -105,23 +105,34 @@ export class OrderEvents {
     const connection = await connect({ ...address, name, timeout: 5_000, pingInterval: 5_000, reconnect: false });
     this.#connection = connection;
     try {
-      const { created, state } = await (await jetstreamManager(connection)).streams.info(STREAM);
-      const { seq } = await startPlace(this.#options.db, this.#options.durable, created);
-      if (seq > 0 && seq + 1 < state.first_seq) {
-        this.#logger.error({ seq, first_seq: state.first_seq }, 'events are lost: the stream has dropped them unread');
-      }
-      const consumer = await jetstream(connection).consumers.get(STREAM, { opt_start_seq: seq + 1 });
-      const messages = await consumer.consume({ max_messages: 5 * BATCH_SIZE, expires: 10_000 });
-      void closeWhenLost(messages.status(), connection);
-      this.#logger.info({ seq, last_seq: state.last_seq }, 'consuming events');
-      for await (const batch of batchesOf(messages, BATCH_SIZE)) {
-        if (this.#stopping.signal.aborted) break;
-        await this.#handle(created, batch.map(arrivedEvent));
-        works();
+      const { stream, messages } = await this.#open(connection);
+      try {
+        for await (const batch of batchesOf(messages, BATCH_SIZE)) {
+          if (this.#stopping.signal.aborted) break;
+          await this.#handle(stream, batch.map(arrivedEvent));
+          works();
+        }
+      } finally {
+        // It has a timer, which a lost connection does not end.
+        void messages.close();
       }
     } finally {
       await connection.close();
     }
+  }
+
+  /** The messages from the consumer's place on, and whose place that is. */
+  async #open(connection: NatsConnection): Promise<{ stream: string; messages: ConsumerMessages }> {
+    const { created: stream, state } = await (await jetstreamManager(connection)).streams.info(STREAM);
+    const { seq } = await startPlace(this.#options.db, this.#options.durable, stream);
+    if (seq > 0 && seq + 1 < state.first_seq) {
+      this.#logger.error({ seq, first_seq: state.first_seq }, 'events are lost: the stream has dropped them unread');
+    }
+    const consumer = await jetstream(connection).consumers.get(STREAM, { opt_start_seq: seq + 1 });
+    const messages = await consumer.consume({ max_messages: 5 * BATCH_SIZE, expires: 10_000 });
+    void closeWhenLost(messages.status(), connection);
+    this.#logger.info({ seq, last_seq: state.last_seq }, 'consuming events');
+    return { stream, messages };
   }
 
   async #handle(stream: string, events: readonly ArrivedEvent[]): Promise<void> {

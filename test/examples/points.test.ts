@@ -96,7 +96,7 @@ describe('the points of the example', function () {
     for (let i = 1; i <= 100; i++) {
       await feed.tell({ orderNo: String(i), userId: 7, totalCents: 100 });
       if (i === 50) {
-        await until('some were given', async () => (await points(7)) > 0);
+        await until('some were given', async () => (await points(7)) > 0, 20_000);
         first.kill('SIGTERM');
       }
     }
