@@ -4,18 +4,28 @@ import { Broker } from '../../dev/broker/start-broker.ts';
 import { NotHereError } from '../../dev/database/server-program.ts';
 import { EVENT_STREAM } from '../../order-svc/outbox/event-stream.ts';
 
-/** A NATS server for the suite that calls this, there from `before` on. Where there is none to be had its tests are pending. */
+/** Why this machine has no broker, once that has been found out. */
+let missing: string | undefined;
+
+/**
+ * A NATS server for the suite that calls this, there from `before` on. Where there is none to be had its tests are pending; what the
+ * suite starts itself before that is to be asked for before this.
+ */
 export function useBroker(): { readonly broker: Broker } {
   let broker: Broker | undefined;
   before(async function () {
     this.timeout(120_000);
-    try {
-      broker = await Broker.start({ log: (line) => process.stderr.write(`${line}\n`) });
-    } catch (error) {
-      if (!(error instanceof NotHereError)) throw error;
-      process.stderr.write(`tests that need a NATS server are left out: ${error.message}\n`);
-      this.skip();
+    if (missing === undefined) {
+      try {
+        broker = await Broker.start({ log: (line) => process.stderr.write(`${line}\n`) });
+        return;
+      } catch (error) {
+        if (!(error instanceof NotHereError)) throw error;
+        missing = error.message;
+        process.stderr.write(`tests that need a NATS server are left out: ${missing}\n`);
+      }
     }
+    this.skip();
   });
   after(() => broker?.stop());
   return {

@@ -9,8 +9,8 @@ type Shop = ReturnType<typeof connectOrderService>['client'];
 
 describe('a broker that goes away', function () {
   this.timeout(60_000);
-  const nats = useBroker();
   const system = useSystem();
+  const nats = useBroker();
   let tea: bigint;
   let orders: string[];
   const closes: (() => void)[] = [];
