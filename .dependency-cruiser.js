@@ -4,6 +4,7 @@ const services = '^[^/]+-svc/';
 const production = '^(gen|runtime|client|[^/]+-svc)/';
 const productionEntries = ['^[^/]+-svc/main\\.ts$', '^client/'];
 const devEntries = [
+  '^examples/[^/]+/main\\.ts$',
   '^(dev|bench)/[^/]+\\.ts$',
   '\\.test\\.ts$',
   // What mocha, and what tests, start by path.
@@ -41,7 +42,7 @@ const betweenFolders = [
     name: 'services-import-only-gen-and-runtime',
     comment: 'client/ is for callers, and there is no common folder: what both services need is for runtime/.',
     from: { path: services },
-    to: { dependencyTypes: ['local'], pathNot: [services, '^(gen|runtime|dev|test|bench)/'] },
+    to: { dependencyTypes: ['local'], pathNot: [services, '^(gen|runtime|dev|test|bench|examples)/'] },
   },
   {
     name: 'client-imports-only-gen-and-runtime',
@@ -50,10 +51,22 @@ const betweenFolders = [
     to: { dependencyTypes: ['local'], pathNot: '^(client|gen|runtime)/' },
   },
   {
+    name: 'examples-import-only-client-and-gen',
+    comment: 'An example is what anybody can build: on what callers get, and on nothing else.',
+    from: { path: '^examples/' },
+    to: { dependencyTypes: ['local'], pathNot: '^(examples|client|gen)/' },
+  },
+  {
+    name: 'client-and-examples-reach-no-sequelize',
+    comment: 'A caller has his own way to his own database.',
+    from: { path: '^(client|examples)/' },
+    to: { path: 'node_modules/(sequelize|umzug)/', reachable: true },
+  },
+  {
     name: 'production-imports-no-dev-or-test',
     comment: 'These folders are not deployed.',
     from: { path: production },
-    to: { path: '^(dev|test|bench)/' },
+    to: { path: '^(dev|test|bench|examples)/' },
   },
 ];
 
@@ -127,7 +140,7 @@ const everywhere = [
     name: 'no-orphans-in-dev-and-test',
     comment: 'No command and no test gets to this file: use it or delete it.',
     from: { path: devEntries },
-    to: { path: '^(dev|test|bench)/', pathNot: devEntries, reachable: false },
+    to: { path: '^(dev|test|bench|examples)/', pathNot: devEntries, reachable: false },
   },
 ];
 

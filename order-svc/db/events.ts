@@ -50,7 +50,7 @@ interface Row {
 // The key is (order_no, event_id). CONCAT keeps the second list out of it: two lists make a range of each pair.
 const ONE_OF = "order_no IN (?) AND CONCAT(event_id, '') IN (?)";
 
-const OLDEST = `AND NOT EXISTS (SELECT 1 FROM t_event_record older
+const OLDEST = `AND NOT EXISTS (SELECT 1 FROM t_event_record older FORCE INDEX (PRIMARY)
           WHERE older.order_no = e.order_no AND older.lane = 'NEWS' AND older.status IN ('WAIT', 'DEAD')
             AND (older.create_time, older.event_id) < (e.create_time, e.event_id))`;
 
@@ -66,7 +66,8 @@ export async function leaseEvents(
 ): Promise<LeasedEvent[]> {
   const due = await select<Row>(
     db.sequelize,
-    `SELECT e.event_id, e.order_no, e.event_type, e.payload, e.create_time, e.attempts + 1 AS attempts FROM t_event_record e
+    `SELECT e.event_id, e.order_no, e.event_type, e.payload, e.create_time, e.attempts + 1 AS attempts
+      FROM t_event_record e FORCE INDEX (idx_status_lane_next_retry_time)
       WHERE e.status = 'WAIT' AND e.lane = ? AND e.next_retry_time <= UTC_TIMESTAMP(3)
         AND (e.lease_time IS NULL OR e.lease_time <= UTC_TIMESTAMP(3))
         ${lane === 'NEWS' ? OLDEST : ''}
@@ -157,7 +158,7 @@ export async function deleteSent(db: OrderDb, retentionMs: number, limit: number
     // By key then: a range that is locked would hold up those who settle.
     const old = await select<{ order_no: string; event_id: string }>(
       db.sequelize,
-      `SELECT order_no, event_id FROM t_event_record
+      `SELECT order_no, event_id FROM t_event_record FORCE INDEX (idx_status_lane_next_retry_time)
         WHERE status = 'SENT' AND lane = ? AND next_retry_time < UTC_TIMESTAMP(3) - INTERVAL ? MICROSECOND
         ORDER BY next_retry_time LIMIT ?`,
       [lane, retentionMs * 1000, limit],

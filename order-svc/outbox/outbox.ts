@@ -30,6 +30,7 @@ export class Outbox {
   readonly #publisher: Publisher;
   readonly #news: Loop;
   readonly #loops: Loop[];
+  readonly #relays: Relay[];
   readonly #logger: Logger;
 
   constructor(
@@ -57,6 +58,7 @@ export class Outbox {
       maxAttempts,
       logger,
     });
+    this.#relays = [news, jobs];
     this.#publisher = publisher;
     this.#logger = logger;
     this.#news = loop('relay', intervalMs, () => news.runOnce());
@@ -81,7 +83,9 @@ export class Outbox {
   /** Ends what is in work, and leaves what waits to others. */
   async stop(): Promise<void> {
     await Promise.all(this.#loops.map((loop) => loop.stop()));
-    await this.#handOver.stop().catch((err: unknown) => this.#logger.warn({ err }, 'events not settled'));
+    for (const one of [...this.#relays, this.#handOver]) {
+      await one.stop().catch((err: unknown) => this.#logger.warn({ err }, 'events not settled'));
+    }
     await this.#publisher.stop();
   }
 }

@@ -41,6 +41,7 @@ export class Relay {
   /** Passes in a row in which somebody was away and nobody took anything. */
   #vain = 0;
   #pausedUntil = 0;
+  #ahead: Promise<LeasedEvent[]> | undefined;
 
   constructor(db: OrderDb, options: RelayOptions) {
     this.#db = db;
@@ -57,16 +58,40 @@ export class Relay {
     return performance.now() >= this.#pausedUntil && (this.#options.isReady?.() ?? true);
   }
 
-  /** One pass: leases what is due, handles it, settles it. True: there may be more. */
+  /**
+   * One pass: leases what is due, handles it, settles it. True: there is more. While a full batch is handled the next one is leased, so
+   * that neither the database nor the broker waits for the other.
+   */
   async runOnce(): Promise<boolean> {
-    if (!this.isReady()) return false;
-    const { lane, limit = 250, leaseMs } = this.#options;
-    const events = await leaseEvents(this.#db, lane, limit, leaseMs);
+    const { limit = 250 } = this.#options;
+    const ahead = this.#ahead;
+    this.#ahead = undefined;
+    if (!this.isReady()) {
+      await giveBack(this.#db, (await ahead) ?? []);
+      return false;
+    }
+    const events = await (ahead ?? this.#lease(limit));
+    if (events.length === limit) {
+      this.#ahead = this.#lease(limit);
+      // The next pass fails with it.
+      this.#ahead.catch(() => {});
+    }
     const handled = await Promise.all(events.map((event) => this.handle(event)));
     const those = (what: Handled) => events.filter((_, i) => handled[i] === what);
     await settleSent(this.#db, those('sent'));
     await giveBack(this.#db, those('away'));
-    return events.length === limit;
+    return this.#ahead !== undefined;
+  }
+
+  /** Gives back what it has leased and not begun. */
+  async stop(): Promise<void> {
+    const ahead = this.#ahead;
+    this.#ahead = undefined;
+    await giveBack(this.#db, (await ahead) ?? []);
+  }
+
+  #lease(limit: number): Promise<LeasedEvent[]> {
+    return leaseEvents(this.#db, this.#options.lane, limit, this.#options.leaseMs);
   }
 
   /** Handles one event that is leased. */

@@ -3,6 +3,7 @@ import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { Broker } from '../../dev/broker/start-broker.ts';
 import { NotHereError } from '../../dev/database/server-program.ts';
 import { EVENT_STREAM } from '../../order-svc/outbox/event-stream.ts';
+import { readNatsUrl } from '../../runtime/nats-url.ts';
 
 /** Why this machine has no broker, once that has been found out. */
 let missing: string | undefined;
@@ -73,7 +74,7 @@ export async function removeStream(url: string): Promise<void> {
 
 /** Does something on a connection of its own. */
 export async function withBroker(url: string, work: (connection: NatsConnection) => Promise<unknown>): Promise<void> {
-  const connection = await connect({ servers: url });
+  const connection = await connect(readNatsUrl(url)!);
   try {
     await work(connection);
   } finally {

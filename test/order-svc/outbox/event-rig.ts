@@ -4,7 +4,8 @@ import { Relay, type RelayOptions } from '../../../order-svc/outbox/relay.ts';
 import { silentLogger } from '../../../runtime/lifecycle/logger.ts';
 import type { System } from '../../support/system.ts';
 
-let last = 0;
+// As many digits for all: what is due at the same time is taken in the order of the numbers, which are text.
+let last = 1_000_000;
 
 /** The number of an order that is in no table: the audit does not miss it. */
 export const newOrderNo = () => String(++last);

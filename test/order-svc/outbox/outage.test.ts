@@ -34,7 +34,11 @@ describe('a broker that goes away', function () {
   }
 
   /** Orders one after the other until there are so many of all callers together. */
-  async function buyUntil(client: Shop, count: number, then = (_orderNo: string) => Promise.resolve()) {
+  async function buyUntil(
+    client: Shop,
+    count: number,
+    then: (orderNo: string) => Promise<void> = () => Promise.resolve(),
+  ) {
     while (orders.length < count) {
       const request = { clientRequestId: newKey(), items: [{ productId: tea, quantity: 1n }] };
       const { order } = await client.createOrder(request, as(1, { timeoutMs: 30_000 }));

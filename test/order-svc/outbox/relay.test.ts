@@ -84,10 +84,22 @@ describe('the relay', () => {
     assert.equal((await stateOf(eventId)).status, 'SENT');
   });
 
-  it('says that there is more when a pass was full', async () => {
-    await Promise.all([event(), event(), event()]);
-    assert.equal(await run(() => Promise.resolve(), { limit: 2 }), true);
-    assert.equal(await run(() => Promise.resolve(), { limit: 2 }), false);
+  it('says that there is more when a pass was full, and has it in hand already', async () => {
+    const ids = [await event(), await event(), await event()];
+    const relay = newRelay(system.orderDb, () => Promise.resolve(), { limit: 2 });
+    assert.equal(await relay.runOnce(), true);
+    assert.equal((await stateOf(ids[2]!)).status, 'WAIT');
+    await run(() => assert.fail('it is leased'));
+    assert.equal(await relay.runOnce(), false);
+    assert.equal((await stateOf(ids[2]!)).status, 'SENT');
+  });
+
+  it('gives back what it has in hand when it is stopped', async () => {
+    const ids = [await event(), await event()];
+    const relay = newRelay(system.orderDb, () => Promise.resolve(), { limit: 1 });
+    await relay.runOnce();
+    await relay.stop();
+    assert.deepEqual(await stateOf(ids[1]!), { status: 'WAIT', attempts: 0, due: true });
   });
 });
 
@@ -111,6 +123,16 @@ describe('a relay whose events nobody can take', () => {
     const relay = newRelay(system.orderDb, away, { maxAttempts: 2, pause });
     for (let pass = 0; pass < 5; pass++) await relay.runOnce();
     for (const id of ids) assert.deepEqual(await eventState(system, id), untouched);
+  });
+
+  it('gives back what it has in hand already', async () => {
+    const ids = [await writeEvent(system), await writeEvent(system)];
+    let ready = true;
+    const relay = newRelay(system.orderDb, () => Promise.resolve(), { limit: 1, isReady: () => ready });
+    await relay.runOnce();
+    ready = false;
+    await relay.runOnce();
+    assert.deepEqual(await eventState(system, ids[1]!), untouched);
   });
 
   it('asks again only after a pause', async () => {
