@@ -122,7 +122,6 @@ export async function giveBack(db: OrderDb, events: readonly LeasedEvent[]): Pro
 }
 
 async function settle(db: OrderDb, events: readonly LeasedEvent[], change: string): Promise<void> {
-  if (events.length === 0) return;
   await execute(
     db.sequelize,
     `UPDATE t_event_record SET ${change}, lease_owner = NULL, lease_time = NULL

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Logger } from '../../runtime/lifecycle/logger.ts';
 import { type EventHandOver, giveBack, type LeasedEvent, settleSent } from '../db/events.ts';
 import type { OrderDb } from '../db/models.ts';
+import { step } from '../domain/steps.ts';
 import type { Relay } from './relay.ts';
 
 /** More events than this at work: what is written next is left to whichever relay looks first. */
@@ -50,13 +51,17 @@ export class HandOver implements EventHandOver {
   /** Settles what was handled since the last time. True: there is more. */
   async settle(): Promise<boolean> {
     const { sent, away } = this.#handled;
-    const sentNow = sent.slice(0, SETTLE_LIMIT);
-    await settleSent(this.#db, sentNow);
-    sent.splice(0, sentNow.length);
-    const awayNow = away.slice(0, SETTLE_LIMIT);
-    await giveBack(this.#db, awayNow);
-    away.splice(0, awayNow.length);
+    await this.#take(sent, (events) => step('events.settle', () => settleSent(this.#db, events)));
+    await this.#take(away, (events) => step('event.give-back', () => giveBack(this.#db, events)));
     return Math.max(sent.length, away.length) >= SETTLE_LIMIT;
+  }
+
+  /** What fails is there the next time. */
+  async #take(events: LeasedEvent[], settle: (some: readonly LeasedEvent[]) => Promise<void>): Promise<void> {
+    const some = events.slice(0, SETTLE_LIMIT);
+    if (some.length === 0) return;
+    await settle(some);
+    events.splice(0, some.length);
   }
 
   /** Waits for what is at work, and settles it. */

@@ -2,6 +2,7 @@ import { type Backoff, fullJitterMs } from '../../runtime/lifecycle/backoff.ts';
 import type { Logger } from '../../runtime/lifecycle/logger.ts';
 import { type EventLane, giveBack, type LeasedEvent, leaseEvents, settleFailed, settleSent } from '../db/events.ts';
 import type { OrderDb } from '../db/models.ts';
+import { step } from '../domain/steps.ts';
 import { AwayError } from './publisher.ts';
 
 /** How the events of one lane are handed on. */
@@ -67,7 +68,7 @@ export class Relay {
     const ahead = this.#ahead;
     this.#ahead = undefined;
     if (!this.isReady()) {
-      await giveBack(this.#db, (await ahead) ?? []);
+      await this.#giveBack((await ahead) ?? []);
       return false;
     }
     const events = await (ahead ?? this.#lease(limit));
@@ -77,9 +78,9 @@ export class Relay {
       this.#ahead.catch(() => {});
     }
     const handled = await Promise.all(events.map((event) => this.handle(event)));
-    const those = (what: Handled) => events.filter((_, i) => handled[i] === what);
-    await settleSent(this.#db, those('sent'));
-    await giveBack(this.#db, those('away'));
+    const sent = events.filter((_, i) => handled[i] === 'sent');
+    if (sent.length > 0) await step('events.settle', () => settleSent(this.#db, sent));
+    await this.#giveBack(events.filter((_, i) => handled[i] === 'away'));
     return this.#ahead !== undefined;
   }
 
@@ -87,17 +88,22 @@ export class Relay {
   async stop(): Promise<void> {
     const ahead = this.#ahead;
     this.#ahead = undefined;
-    await giveBack(this.#db, (await ahead) ?? []);
+    await this.#giveBack((await ahead) ?? []);
   }
 
   #lease(limit: number): Promise<LeasedEvent[]> {
-    return leaseEvents(this.#db, this.#options.lane, limit, this.#options.leaseMs);
+    const { lane, leaseMs } = this.#options;
+    return step('events.lease', () => leaseEvents(this.#db, lane, limit, leaseMs));
+  }
+
+  async #giveBack(events: readonly LeasedEvent[]): Promise<void> {
+    if (events.length > 0) await step('event.give-back', () => giveBack(this.#db, events));
   }
 
   /** Handles one event that is leased. */
   async handle(event: LeasedEvent): Promise<Handled> {
     try {
-      await this.#options.handle(event);
+      await step('event.handle', () => this.#options.handle(event));
       this.#vain = 0;
       return 'sent';
     } catch (error) {
@@ -118,7 +124,8 @@ export class Relay {
   async #fail(event: LeasedEvent, err: unknown): Promise<'failed'> {
     const { maxAttempts, logger, backoff = { baseMs: 200, maxMs: 600_000 } } = this.#options;
     const dead = event.attempts >= maxAttempts;
-    await settleFailed(this.#db, event, dead ? undefined : fullJitterMs(event.attempts - 1, backoff));
+    const retryMs = dead ? undefined : fullJitterMs(event.attempts - 1, backoff);
+    await step('event.give-back', () => settleFailed(this.#db, event, retryMs));
     const line = { event_id: event.eventId, order_no: event.orderNo, attempts: event.attempts, err };
     if (dead) logger.error(line, 'event is DEAD: a person has to look at it');
     else logger.warn(line, 'event failed, will be tried again');
