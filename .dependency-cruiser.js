@@ -45,7 +45,7 @@ const betweenFolders = [
     name: 'services-import-only-gen-and-runtime',
     comment: 'client/ is for callers, and there is no common folder: what both services need is for runtime/.',
     from: { path: services },
-    to: { dependencyTypes: ['local'], pathNot: [services, '^(gen|runtime|dev|test|bench)/'] },
+    to: { dependencyTypes: ['local'], pathNot: [services, '^(gen|runtime|dev|test|bench|examples)/'] },
   },
   {
     name: 'client-imports-only-gen-and-runtime',
@@ -57,13 +57,19 @@ const betweenFolders = [
     name: 'examples-import-only-the-client',
     comment: 'An example does what somebody else can do; it starts the services as npm start does.',
     from: { path: '^examples/' },
-    to: { dependencyTypes: ['local'], pathNot: '^(examples|dev)/' },
+    to: { dependencyTypes: ['local'], pathNot: '^(examples|dev|client|gen)/' },
   },
   {
     name: 'pages-import-only-the-client',
     comment: 'And in a page nothing of the gateway before it.',
     from: { path: '^examples/[^/]+/page/' },
     to: { dependencyTypes: ['local'], pathNot: '^examples/[^/]+/page/' },
+  },
+  {
+    name: 'consumers-reach-no-sequelize',
+    comment: 'A caller has his own way to his own database.',
+    from: { path: '^(client|examples/points)/' },
+    to: { path: 'node_modules/(sequelize|umzug)/', reachable: true },
   },
   {
     name: 'production-imports-no-dev-or-test',

@@ -12,13 +12,12 @@ import { requestLog } from '../runtime/rpc/request-log.ts';
 import { retryInterceptor } from '../runtime/rpc/retry.ts';
 import { createGrpcTransport } from '../runtime/rpc/transport.ts';
 import type { OrderConfig } from './config.ts';
-import { orderTables } from './db/migrations/001-orders.ts';
+import { orderMigrations } from './db/migrations.ts';
 import { openOrderDb } from './db/models.ts';
 import { DatabaseWorkerLease } from './db/worker-lease.ts';
 import { OrderNumbers } from './domain/order-numbers.ts';
-import { eventHandler, logPublisher } from './outbox/handle-event.ts';
-import { HandOver } from './outbox/hand-over.ts';
-import { relayOnce } from './outbox/relay.ts';
+import { Outbox } from './outbox/outbox.ts';
+import { publisherFor } from './outbox/publishers.ts';
 import { orderService } from './rpc/order-service.ts';
 import { createBatches } from './saga/batches.ts';
 import { InFlight } from './saga/in-flight.ts';
@@ -47,31 +46,30 @@ export async function startOrderService(config: OrderConfig, logger: Logger): Pr
     interceptors: [requestLog(logger), identity.interceptor],
     deadline: { defaultMs: config.DEFAULT_DEADLINE_MS, maxMs: config.MAX_DEADLINE_MS },
   });
-  const relay = {
-    handle: eventHandler(stock, logPublisher(logger), config.COMPENSATION_MS),
+  const publisher = publisherFor(config.EVENTS_URL)!(config.EVENTS_FORMAT, logger);
+  const outboxOptions = {
+    intervalMs: config.RELAY_INTERVAL_MS,
     leaseMs: config.EVENT_LEASE_MS,
     maxAttempts: config.EVENT_MAX_ATTEMPTS,
-    logger,
+    retentionMs: config.EVENT_RETENTION_MS,
+    stockTimeoutMs: config.COMPENSATION_MS,
   };
-  const handOver = new HandOver(db, relay);
+  const outbox = new Outbox(db, stock, publisher, outboxOptions, logger);
   const saga = {
     db,
     stock,
     numbers,
     inFlight: new InFlight(),
-    batches: createBatches(db, stock, handOver, config.BATCH_SIZE),
+    batches: createBatches(db, stock, outbox.handOver, config.BATCH_SIZE),
     claimMarginMs: config.CLAIM_MARGIN_MS,
     compensationMs: config.COMPENSATION_MS,
   };
-  const loops = [
-    new Loop({ name: 'reaper', intervalMs: config.REAPER_INTERVAL_MS, runOnce: () => reapOnce(db, logger), logger }),
-    new Loop({ name: 'relay', intervalMs: config.RELAY_INTERVAL_MS, runOnce: () => relayOnce(db, relay), logger }),
-    new Loop({ name: 'settle', intervalMs: config.RELAY_INTERVAL_MS, runOnce: () => handOver.settle(), logger }),
-  ];
+  const runReaper = () => reapOnce(db, logger);
+  const reaper = new Loop({ name: 'reaper', intervalMs: config.REAPER_INTERVAL_MS, runOnce: runReaper, logger });
   const stop = async () => {
     await host.stop(config.DRAIN_MS);
-    await Promise.all(loops.map((loop) => loop.stop()));
-    await handOver.stop().catch((err: unknown) => logger.warn({ err }, 'events not settled'));
+    await reaper.stop();
+    await outbox.stop();
     await lease.release(numbers.lastMs).catch((err: unknown) => logger.warn({ err }, 'worker id not given back'));
     transport.close();
     identity.close();
@@ -79,11 +77,12 @@ export async function startOrderService(config: OrderConfig, logger: Logger): Pr
     await db.sequelize.close();
   };
   try {
-    await migrate(db.sequelize, [orderTables], logger);
+    await migrate(db.sequelize, orderMigrations, logger);
     await lease.start();
+    await outbox.start();
     host.add(OrderService, orderService(saga));
     const address = await host.listen(config.LISTEN_ADDRESS);
-    loops.forEach((loop) => loop.start());
+    reaper.start();
     logger.info({ address }, 'listening');
     return { address, stop };
   } catch (error) {
