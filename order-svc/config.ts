@@ -14,6 +14,8 @@ const schema = z.object({
   COMPENSATION_MS: integer(100, 600_000, 3_000),
   CLAIM_MARGIN_MS: integer(0, 600_000, 10_000),
   REAPER_INTERVAL_MS: integer(10, 600_000, 1_000),
+  ORDER_PAY_WINDOW_MS: integer(1_000, 31_536_000_000, 1_800_000),
+  EXPIRY_INTERVAL_MS: integer(10, 600_000, 1_000),
   RELAY_INTERVAL_MS: integer(10, 600_000, 200),
   EVENT_LEASE_MS: integer(1_000, 600_000, 30_000),
   EVENT_MAX_ATTEMPTS: integer(1, 100_000, 50),

@@ -11,10 +11,11 @@ import { requestLog } from '../runtime/rpc/request-log.ts';
 import { retryInterceptor } from '../runtime/rpc/retry.ts';
 import { createGrpcTransport } from '../runtime/rpc/transport.ts';
 import type { OrderConfig } from './config.ts';
-import { orderTables } from './db/migrations/001-orders.ts';
+import { orderMigrations } from './db/migrations.ts';
 import { openOrderDb } from './db/models.ts';
 import { DatabaseWorkerLease } from './db/worker-lease.ts';
 import { OrderNumbers } from './domain/order-numbers.ts';
+import { expireOnce } from './life/expiry.ts';
 import { eventHandler, logPublisher } from './outbox/handle-event.ts';
 import { relayOnce } from './outbox/relay.ts';
 import { orderService } from './rpc/order-service.ts';
@@ -22,7 +23,7 @@ import { createBatches } from './saga/batches.ts';
 import { InFlight } from './saga/in-flight.ts';
 import { reapOnce } from './saga/reaper.ts';
 
-/** Starts order-svc: migrates, leases a worker id, listens, and runs its reaper and its relay. */
+/** Starts order-svc: migrates, leases a worker id, listens, and runs its reaper, its expiry and its relay. */
 export async function startOrderService(config: OrderConfig, logger: Logger): Promise<Running & { address: string }> {
   const db = openOrderDb({ url: config.DATABASE_URL, poolSize: config.DATABASE_POOL_SIZE });
   const lease = new DatabaseWorkerLease(db, { leaseMs: config.WORKER_LEASE_MS, logger });
@@ -54,8 +55,10 @@ export async function startOrderService(config: OrderConfig, logger: Logger): Pr
     maxAttempts: config.EVENT_MAX_ATTEMPTS,
     logger,
   };
+  const expire = () => expireOnce(db, config.ORDER_PAY_WINDOW_MS, logger);
   const loops = [
     new Loop({ name: 'reaper', intervalMs: config.REAPER_INTERVAL_MS, runOnce: () => reapOnce(db, logger), logger }),
+    new Loop({ name: 'expiry', intervalMs: config.EXPIRY_INTERVAL_MS, runOnce: expire, logger }),
     new Loop({ name: 'relay', intervalMs: config.RELAY_INTERVAL_MS, runOnce: () => relayOnce(db, relay), logger }),
   ];
   const stop = async () => {
@@ -66,7 +69,7 @@ export async function startOrderService(config: OrderConfig, logger: Logger): Pr
     await db.sequelize.close();
   };
   try {
-    await migrate(db.sequelize, [orderTables], logger);
+    await migrate(db.sequelize, orderMigrations, logger);
     await lease.start();
     host.add(OrderService, orderService(saga));
     const address = await host.listen(config.LISTEN_ADDRESS);

@@ -3,6 +3,7 @@ import { executeTogether, rowsOf, type Statement } from '../../runtime/db/statem
 import { inTransaction } from '../../runtime/db/transaction.ts';
 import { toDecimal } from '../domain/money.ts';
 import type { NewOrder, Order } from '../domain/order.ts';
+import { orderPayload } from '../domain/order-payload.ts';
 import type { OrderDb } from './models.ts';
 
 /** The claim was taken away while its owner was at work: no order may come of it. */
@@ -72,21 +73,10 @@ function insertEvents(orders: readonly NewOrder[]): Statement {
   return {
     sql: `INSERT INTO t_event_record (event_id, order_no, event_type, payload)
       VALUES ${rowsOf("(?, ?, 'ORDER_CREATED', ?)", orders.length)}`,
-    values: orders.flatMap((order) => [`${order.orderNo}.ORDER_CREATED`, order.orderNo, createdPayload(order)]),
+    values: orders.flatMap((order) => [
+      `${order.orderNo}.ORDER_CREATED`,
+      order.orderNo,
+      JSON.stringify(orderPayload(order)),
+    ]),
   };
-}
-
-function createdPayload(order: NewOrder): string {
-  return JSON.stringify({
-    order_no: order.orderNo,
-    user_id: String(order.userId),
-    client_request_id: order.clientRequestId,
-    total_amount_cents: String(order.totalAmountCents),
-    items: order.items.map((item) => ({
-      product_id: String(item.productId),
-      quantity: String(item.quantity),
-      title: item.title,
-      unit_price_cents: String(item.unitPriceCents),
-    })),
-  });
 }

@@ -4,7 +4,7 @@ import { connectStockService } from '../../client/clients.ts';
 import { createDatabase, dropDatabase } from '../../dev/database/create-database.ts';
 import { OrderService } from '../../gen/ordersystem/order/v1/order_service_pb.ts';
 import { loadOrderConfig } from '../../order-svc/config.ts';
-import { orderTables } from '../../order-svc/db/migrations/001-orders.ts';
+import { orderMigrations } from '../../order-svc/db/migrations.ts';
 import { type OrderDb, openOrderDb } from '../../order-svc/db/models.ts';
 import { eventHandler, logPublisher } from '../../order-svc/outbox/handle-event.ts';
 import { relayOnce } from '../../order-svc/outbox/relay.ts';
@@ -41,7 +41,7 @@ export interface System {
   readonly stockAddress: string;
   /** Between stock-svc and its database. */
   readonly stockSql: SqlProxy;
-  /** Starts one more order-svc on the same database. Its reaper and its relay rest: tests run single passes. */
+  /** Starts one more order-svc on the same database. Its reaper, its expiry and its relay rest: tests run single passes. */
   orderNode(env?: Record<string, string>): Promise<OrderNode>;
   audit(): Promise<void>;
   stop(): Promise<void>;
@@ -74,7 +74,7 @@ export async function startSystem(): Promise<System> {
     silentLogger,
   );
   const orderDb = openOrderDb({ url: orderUrl });
-  await migrate(orderDb.sequelize, [orderTables], silentLogger);
+  await migrate(orderDb.sequelize, orderMigrations, silentLogger);
   const stockDb = openStockDb({ url: stockUrl });
   const stock = connectStockService(stockSvc.address);
   const stops: (() => Promise<void>)[] = [];
@@ -111,6 +111,7 @@ async function startOrderNode(orderUrl: string, stockAddress: string, env: Recor
     STOCK_TARGET: edge.address,
     LISTEN_ADDRESS: '127.0.0.1:0',
     REAPER_INTERVAL_MS: REST,
+    EXPIRY_INTERVAL_MS: REST,
     RELAY_INTERVAL_MS: REST,
     COMPENSATION_MS: '1000',
     DRAIN_MS: '0',
