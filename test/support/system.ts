@@ -26,7 +26,7 @@ export interface OrderNode {
   readonly client: Client<typeof OrderService>;
   readonly address: string;
   /** Between it and its database. */
-  readonly sql: SqlProxy;
+  readonly sql: SqlProxy & { url: string };
   /** Between it and stock-svc. */
   readonly edge: StockEdge;
   /** Cuts it off from everything, for good: as near to a crash as a process that lives can come. */
