@@ -18,7 +18,7 @@ const DEFAULT_TIMEOUT_MS = 5_000;
 
 /**
  * A client of order-svc. Each call needs the header `x-user-id`. Calls have a deadline of 5 s unless `timeoutMs` says otherwise, and
- * are repeated on UNAVAILABLE within it, with back-off, when that is harmless: reads, and CreateOrder with a client_request_id.
+ * are repeated on UNAVAILABLE within it, with back-off, when that is harmless: all but a CreateOrder without a client_request_id.
  *
  * @param target a grpc-js target: `127.0.0.1:50051`, or `dns:///order-svc:50051`.
  */

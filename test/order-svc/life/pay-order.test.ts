@@ -56,6 +56,19 @@ describe('PayOrder', () => {
     assert.deepEqual(await eventsOf(system, orderNo), ['ORDER_CREATED', 'ORDER_PAID']);
   });
 
+  for (const [what, look] of Object.entries({ payment: /FROM t_payment/, order: /FROM t_order o JOIN/ })) {
+    it(`replays to a repeat that looks at the ${what} before, and at the rest after the first has committed`, async () => {
+      const { a, b } = parties;
+      const held = b.node.sql.hold(look);
+      const repeat = told(pay(b.node, orderNo, paymentNo));
+      await held.reached;
+      assert.equal(await told(pay(a.node, orderNo, paymentNo)), 'done');
+      held.release();
+      assert.equal(await repeat, 'replayed');
+      assert.deepEqual(await eventsOf(system, orderNo), ['ORDER_CREATED', 'ORDER_PAID']);
+    });
+  }
+
   for (const wrong of [TOTAL - 1n, TOTAL + 1n, 0n]) {
     it(`of ${wrong} cents for an order of ${TOTAL}: AMOUNT_MISMATCH, and the order waits on`, async () => {
       const error = await failsWith(pay(node, orderNo, paymentNo, wrong), 'AMOUNT_MISMATCH');
