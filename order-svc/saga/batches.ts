@@ -3,6 +3,7 @@ import type { StockService } from '../../gen/ordersystem/stock/v1/stock_service_
 import { wasRolledBack } from '../../runtime/db/sql-errors.ts';
 import { GroupCommit } from '../../runtime/group-commit.ts';
 import { type ClaimConflict, insertClaims, type NewClaim } from '../db/claims.ts';
+import type { EventHandOver } from '../db/events.ts';
 import { findOrders } from '../db/find-orders.ts';
 import type { OrderDb } from '../db/models.ts';
 import { ClaimLostError, persistOrders } from '../db/persist-orders.ts';
@@ -19,7 +20,12 @@ export interface Batches {
 }
 
 /** @param maxSize most requests of one batch; 1: each by itself. */
-export function createBatches(db: OrderDb, stock: Client<typeof StockService>, maxSize: number): Batches {
+export function createBatches(
+  db: OrderDb,
+  stock: Client<typeof StockService>,
+  handOver: EventHandOver,
+  maxSize: number,
+): Batches {
   return {
     findByKey: new GroupCommit({
       async run(keys) {
@@ -44,7 +50,7 @@ export function createBatches(db: OrderDb, stock: Client<typeof StockService>, m
       lanes: 2,
     }),
     persist: new GroupCommit({
-      run: (orders) => persistOrders(db, orders),
+      run: (orders) => persistOrders(db, orders, handOver),
       weightOf: ({ items }) => items.length,
       runAlone: (error) => error instanceof ClaimLostError || wasRolledBack(error),
       maxSize,
