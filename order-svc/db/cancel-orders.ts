@@ -43,7 +43,7 @@ export async function findUnpaid(db: OrderDb, payWindowMs: number, limit: number
  * @throws UnknownCommitError: a later pass finds out.
  */
 export async function expireTogether(db: OrderDb, orderNos: readonly string[]): Promise<boolean[]> {
-  const orders = await findOrders(db, 'order_no', orderNos);
+  const orders = await findOrders(db, orderNos);
   const expired = await inTransaction(db.sequelize, async (tx) => {
     // No wait for a payment at work: it may win, and a batch that waits holds up those after it.
     const rows = await select<{ order_no: string }>(

@@ -4,6 +4,7 @@ import { inTransaction } from '../../runtime/db/transaction.ts';
 import { toDecimal } from '../domain/money.ts';
 import type { NewOrder, Order } from '../domain/order.ts';
 import { orderPayload } from '../domain/order-payload.ts';
+import { claimsStatement, deleteClaimsStatement, type NewClaim } from './claims.ts';
 import type { EventHandOver, EventLease, LeasedEvent } from './events.ts';
 import type { OrderDb } from './models.ts';
 
@@ -12,21 +13,12 @@ export class ClaimLostError extends Error {
   override readonly name = 'ClaimLostError';
 }
 
-type Results = [
-  ResultSetHeader,
-  ResultSetHeader,
-  ResultSetHeader,
-  ResultSetHeader,
-  ResultSetHeader,
-  { create_time: Date }[],
-];
-
 /** An event as it is written, apart from its time. */
 type NewEvent = Omit<LeasedEvent, 'createTime' | 'leaseOwner'>;
 
 /**
- * Writes orders in place of their claims, in one transaction, all or none: a claim and its order never exist together. Their events
- * are handed over when it is committed.
+ * Writes orders in place of their claims, in one transaction, all or none: a claim and its order never exist together. Claims of other
+ * attempts, which wait at the same time, may go in with them. The orders' events are handed over when it is committed.
  *
  * @throws ClaimLostError, the driver's duplicate-key error, or UnknownCommitError.
  */
@@ -34,24 +26,26 @@ export async function persistOrders(
   db: OrderDb,
   orders: readonly NewOrder[],
   handOver: EventHandOver,
+  newClaims: readonly NewClaim[] = [],
 ): Promise<Order[]> {
   const lease = handOver.lease();
   const events = orders.map(createdEvent);
   const createTime = await inTransaction(db.sequelize, async (tx) => {
-    const results = await executeTogether<Results>(
+    const [, deleted, now] = await executeTogether<[ResultSetHeader, ResultSetHeader, { create_time: Date }[]]>(
       db.sequelize,
       [
         { sql: 'SET @now = UTC_TIMESTAMP(3)', values: [] },
-        { sql: 'DELETE FROM t_order_claim WHERE order_no IN (?)', values: [orders.map((order) => order.orderNo)] },
+        deleteClaimsStatement(orders.map((order) => order.orderNo)),
+        { sql: 'SELECT CAST(@now AS DATETIME(3)) AS create_time', values: [] },
         insertOrders(orders),
         insertItems(orders),
         insertEvents(events, lease),
-        { sql: 'SELECT CAST(@now AS DATETIME(3)) AS create_time', values: [] },
+        ...(newClaims.length > 0 ? [claimsStatement(newClaims)] : []),
       ],
       tx,
     );
-    if (results[1].affectedRows !== orders.length) throw new ClaimLostError('the claim was taken away');
-    return results[5][0]!.create_time;
+    if (deleted.affectedRows !== orders.length) throw new ClaimLostError('the claim was taken away');
+    return now[0]!.create_time;
   });
   if (lease) handOver.push(events.map((event) => ({ ...event, createTime, leaseOwner: lease.owner })));
   return orders.map((order) => ({ ...order, status: 'WAIT_PAY', createTime }));
