@@ -14,8 +14,6 @@ export interface Restored {
 /**
  * Gives back what the ledger says that orders took, in one transaction, and closes them for good. An order that took nothing gets a
  * tombstone: a RESTORED header, which refuses a Deduct that is still on its way. Returns what was given back of each.
- *
- * @throws the driver's duplicate-key error when one of several orders got its header meanwhile: run them one by one.
  */
 export async function restore(db: StockDb, orderNos: readonly string[]): Promise<Restored[]> {
   for (;;) {
@@ -23,7 +21,7 @@ export async function restore(db: StockDb, orderNos: readonly string[]): Promise
       return await inTransaction(db.sequelize, (tx) => restoreIn(db, orderNos, tx));
     } catch (error) {
       // A Deduct put its header in after we saw none: now there is one.
-      if (duplicateKey(error) !== 'PRIMARY' || orderNos.length > 1) throw error;
+      if (duplicateKey(error) !== 'PRIMARY') throw error;
     }
   }
 }
