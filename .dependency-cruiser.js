@@ -1,8 +1,8 @@
 // Who may import whom. `npm run check -- imports` holds it; a broken rule is named with the import that breaks it.
 
 const services = '^[^/]+-svc/';
-const production = '^(gen|runtime|client|[^/]+-svc)/';
-const productionEntries = ['^[^/]+-svc/main\\.ts$', '^client/'];
+const production = '^(gen|runtime|client|ops|[^/]+-svc)/';
+const productionEntries = ['^[^/]+-svc/main\\.ts$', '^client/', '^ops/(main\\.ts|ordersystem\\.js)$'];
 const devEntries = [
   '^(dev|bench)/[^/]+\\.ts$',
   '\\.test\\.ts$',
@@ -48,6 +48,12 @@ const betweenFolders = [
     comment: 'A caller gets the contract and the transport, never the inside of a service.',
     from: { path: '^client/' },
     to: { dependencyTypes: ['local'], pathNot: '^(client|gen|runtime)/' },
+  },
+  {
+    name: 'ops-imports-no-inside-of-a-service',
+    comment: 'It asks the services, and reads the tables, which it knows by itself. Of the inside only what a number is made of.',
+    from: { path: '^ops/' },
+    to: { dependencyTypes: ['local'], pathNot: '^((ops|client|gen|runtime)/|order-svc/domain/order-no\\.ts$)' },
   },
   {
     name: 'production-imports-no-dev-or-test',

@@ -11,7 +11,7 @@ import { requestLog } from '../runtime/rpc/request-log.ts';
 import { retryInterceptor } from '../runtime/rpc/retry.ts';
 import { createGrpcTransport } from '../runtime/rpc/transport.ts';
 import type { OrderConfig } from './config.ts';
-import { orderTables } from './db/migrations/001-orders.ts';
+import { orderMigrations } from './db/migrations.ts';
 import { openOrderDb } from './db/models.ts';
 import { DatabaseWorkerLease } from './db/worker-lease.ts';
 import { OrderNumbers } from './domain/order-numbers.ts';
@@ -66,7 +66,7 @@ export async function startOrderService(config: OrderConfig, logger: Logger): Pr
     await db.sequelize.close();
   };
   try {
-    await migrate(db.sequelize, [orderTables], logger);
+    await migrate(db.sequelize, orderMigrations, logger);
     await lease.start();
     host.add(OrderService, orderService(saga));
     const address = await host.listen(config.LISTEN_ADDRESS);

@@ -28,6 +28,9 @@ interface Row {
 // The key is (order_no, event_id). CONCAT keeps the second list out of it: two lists make a range of each pair.
 const ONE_OF = "order_no IN (?) AND CONCAT(event_id, '') IN (?)";
 
+/** Characters that `last_error` holds. */
+const LAST_ERROR_LENGTH = 512;
+
 /**
  * Leases events that are due, the oldest of each order only, for so many milliseconds. No lock outlives this call, and an event whose
  * relay died is due again when its lease has passed.
@@ -90,14 +93,20 @@ export async function settleSent(db: OrderDb, events: readonly LeasedEvent[]): P
 }
 
 /** Gives an event back, to be tried again after so many milliseconds; undefined: never, a person has to look at it. */
-export async function settleFailed(db: OrderDb, event: LeasedEvent, retryMs: number | undefined): Promise<void> {
+export async function settleFailed(
+  db: OrderDb,
+  event: LeasedEvent,
+  retryMs: number | undefined,
+  error: unknown,
+): Promise<void> {
   await execute(
     db.sequelize,
-    `UPDATE t_event_record SET status = ?, lease_owner = NULL, lease_time = NULL,
+    `UPDATE t_event_record SET status = ?, last_error = ?, lease_owner = NULL, lease_time = NULL,
         next_retry_time = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND
       WHERE order_no = ? AND event_id = ? AND lease_owner = ?`,
     [
       retryMs === undefined ? 'DEAD' : 'WAIT',
+      String(error).slice(0, LAST_ERROR_LENGTH).toWellFormed(),
       Math.round((retryMs ?? 0) * 1000),
       event.orderNo,
       event.eventId,

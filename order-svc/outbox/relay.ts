@@ -32,7 +32,7 @@ export async function relayOnce(db: OrderDb, options: RelayOptions): Promise<boo
         sent.push(event);
       } catch (err) {
         const dead = event.attempts >= maxAttempts;
-        await settleFailed(db, event, dead ? undefined : fullJitterMs(event.attempts - 1, backoff));
+        await settleFailed(db, event, dead ? undefined : fullJitterMs(event.attempts - 1, backoff), err);
         if (dead) logger.error({ ...line, err }, 'event is DEAD: a person has to look at it');
         else logger.warn({ ...line, err }, 'event failed, will be tried again');
       }

@@ -4,7 +4,7 @@ import { connectStockService } from '../../client/clients.ts';
 import { createDatabase, dropDatabase } from '../../dev/database/create-database.ts';
 import { OrderService } from '../../gen/ordersystem/order/v1/order_service_pb.ts';
 import { loadOrderConfig } from '../../order-svc/config.ts';
-import { orderTables } from '../../order-svc/db/migrations/001-orders.ts';
+import { orderMigrations } from '../../order-svc/db/migrations.ts';
 import { type OrderDb, openOrderDb } from '../../order-svc/db/models.ts';
 import { eventHandler, logPublisher } from '../../order-svc/outbox/handle-event.ts';
 import { relayOnce } from '../../order-svc/outbox/relay.ts';
@@ -74,7 +74,7 @@ export async function startSystem(): Promise<System> {
     silentLogger,
   );
   const orderDb = openOrderDb({ url: orderUrl });
-  await migrate(orderDb.sequelize, [orderTables], silentLogger);
+  await migrate(orderDb.sequelize, orderMigrations, silentLogger);
   const stockDb = openStockDb({ url: stockUrl });
   const stock = connectStockService(stockSvc.address);
   const stops: (() => Promise<void>)[] = [];
