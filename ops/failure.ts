@@ -24,19 +24,18 @@ export class Failure extends Error {
   }
 }
 
-const faults = new Set([Code.Unavailable, Code.DeadlineExceeded, Code.Internal, Code.Unknown, Code.Unimplemented]);
+// Not an answer to what was asked.
+const faults = new Set([Code.Unavailable, Code.DeadlineExceeded, Code.Internal]);
 
 /** What to say of an error, and with which status to end. Nothing of a URL's password is in any of them. */
 export function failureOf(error: unknown): Failure {
   if (error instanceof Failure) return error;
   if (error instanceof ConfigError) return new Failure(status.cannot, error.message);
   if (error instanceof ConnectError) {
-    const reason = reasonOf(error) ?? Code[error.code];
-    const misused = error.code === Code.InvalidArgument && reason === 'INVALID_REQUEST';
-    return new Failure(
-      misused || faults.has(error.code) ? status.cannot : status.wrong,
-      `stock-svc answered ${reason}: ${error.rawMessage}`,
-    );
+    const reason = reasonOf(error);
+    if (reason === undefined) return new Failure(status.cannot, `STOCK_TARGET: no answer (${error.rawMessage})`);
+    const cannot = faults.has(error.code) || reason === 'INVALID_REQUEST' || reason === 'UNAUTHENTICATED';
+    return new Failure(cannot ? status.cannot : status.wrong, `stock-svc answered ${reason}: ${error.rawMessage}`);
   }
   if (isDatabaseAway(error)) return new Failure(status.cannot, `the database went away: ${String(error)}`);
   return new Failure(status.cannot, error instanceof Error ? (error.stack ?? error.message) : String(error));

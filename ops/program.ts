@@ -8,8 +8,9 @@ import { addOutboxCommands } from './commands/outbox.ts';
 import { addStockCommands } from './commands/stock.ts';
 
 const overview = `
-Everything is read in sessions in which the server refuses to change anything. What changes something says first what it will do,
-and asks; where there is no terminal it refuses, unless --yes. --json prints one document, on one line.
+Everything is read in sessions in which the server refuses to change anything. What changes
+something says first what it will do, and asks; where there is no terminal it refuses, unless
+--yes. --json prints one document, on one line.
 
 Examples:
   $ ordersystem audit                            does all that must hold always, hold?
@@ -19,14 +20,14 @@ Examples:
 
 const onEach = `
 Environment:
-  ORDER_DATABASE_URL    mysql://user:password@host:port/database of order-svc: its primary, not a replica
-  STOCK_DATABASE_URL    the same of stock-svc
+  ORDER_DATABASE_URL    order-svc's database: mysql://user:password@host:port/database
+  STOCK_DATABASE_URL    stock-svc's; of both the primary, not a replica, which lags
   STOCK_TARGET          where stock-svc is (default 127.0.0.1:50052)
 
 Exit status:
   0  done, and nothing is wrong
-  1  something is wrong: a rule is broken, or what was asked for is not there, or was refused
-  2  could not find out: wrong command line, wrong configuration, or somebody cannot be reached`;
+  1  something is wrong: a rule is broken, or what was asked for is not there or was refused
+  2  could not find out: wrong command line or configuration, or somebody cannot be reached`;
 
 /** All commands. They set the exit status when it is not 0. */
 export function createProgram(access: Access): Command {

@@ -11,7 +11,7 @@ export function addAuditCommand(program: Command, access: Access): void {
     .command('audit')
     .description('Holds both databases against everything that must hold always, while the services are at work.')
     .option('--json', 'one JSON document')
-    .option('--repair', 'mend what can be mended safely: stage STOCK_RESTORE, requeue what is DEAD')
+    .option('--repair', 'mend what can be mended safely')
     .option('--yes', 'do not ask before a repair')
     .option(
       '--since <time>',
@@ -33,12 +33,16 @@ Examples:
   $ ordersystem audit --json | jq '.findings[]'
   $ ordersystem audit --since 2h --repair --yes      from cron
 
-What is at work is never reported: a finding was proven by three looks, one after the other, at the two databases.
+What is at work is not taken for broken: each finding is proven by three looks, one after the
+other, at the two databases.
 
 The rules, and what is reported when one is broken:
 ${meanings.join('\n')}
 
-Status 1: a rule is broken, repaired or not. Repaired are STOCK_TAKEN_FOR_NOTHING and EVENT_DEAD; any other needs a person.`,
+--repair stages a STOCK_RESTORE event for STOCK_TAKEN_FOR_NOTHING, and requeues what is DEAD.
+Any other finding needs a person.
+
+Status 1: there are findings, repaired or not.`,
     )
     .action((options: Parameters<typeof runAudit>[1]) => runAudit(access, options));
 }

@@ -22,8 +22,9 @@ Examples:
   $ ordersystem claims list
   $ ordersystem claims list --json | jq '.claims[] | select(.expired)'
 
-A claim stands for seconds. One that is expired is taken away by the reaper of any order-svc within REAPER_INTERVAL_MS: when it
-stays, no order-svc is running, or its log says \`pass failed\` of the reaper.`,
+A claim stands for seconds. One that is expired is taken away by the reaper of any order-svc
+within REAPER_INTERVAL_MS: when it stays, no order-svc is running, or its log says \`pass failed\`
+of the reaper.`,
     )
     .action(async ({ limit, json }: { limit: number; json?: true }) => {
       const found = await findClaims(await access.orderDatabase(), limit);

@@ -20,8 +20,11 @@ Examples:
   $ ordersystem intent show 6f1b0a52-0c1e-4a8e-9d0a-3f3c8f7a9b11
   $ ordersystem intent show 6f1b0a52-0c1e-4a8e-9d0a-3f3c8f7a9b11 --json | jq -r .state
 
-The states: CREATED (there is an order), IN_PROGRESS (an attempt is at work), EXPIRED (the claim of an attempt that died, which
-the reaper or the next request with this key takes away), NONE (nothing: the key is free, and a request with it makes an order).
+CREATED      there is an order
+IN_PROGRESS  an attempt is at work
+EXPIRED      the claim of an attempt that died: the reaper, or the next request with this key,
+             takes it away and gives its stock back
+NONE         nothing: the key is free, and a request with it makes an order
 
 Status 1: NONE, or a rule is broken.`,
     )

@@ -23,8 +23,10 @@ Examples:
   $ ordersystem outbox list --dead --type STOCK_RESTORE
   $ ordersystem outbox list --dead --json | jq -r '.events[].event_id'
 
-WAIT: will be handed on, again and again until it succeeds. DEAD: has failed its last attempt (EVENT_MAX_ATTEMPTS) and waits for
-somebody to \`requeue\` or \`park\` it. PARKED: put aside. SENT: done, and deleted after EVENT_RETENTION_MS.`,
+WAIT    will be handed on, again and again until it succeeds
+DEAD    has failed its last attempt (EVENT_MAX_ATTEMPTS): somebody has to requeue or park it
+PARKED  was put aside by somebody
+SENT    done`,
     )
     .action((options: Parameters<typeof listEvents>[1]) => listEvents(access, options));
   outbox
@@ -38,7 +40,7 @@ somebody to \`requeue\` or \`park\` it. PARKED: put aside. SENT: done, and delet
 Examples:
   $ ordersystem outbox show 109823745098240042.ORDER_CREATED
 
-Status 1: there is no such event. A SENT one is deleted after EVENT_RETENTION_MS.`,
+Status 1: there is no such event.`,
     )
     .action((eventId: string, options: { json?: true }) => showEvent(access, eventId, options));
   outbox
@@ -57,10 +59,11 @@ Examples:
   $ ordersystem outbox requeue 109823745098240042.STOCK_RESTORE
   $ ordersystem outbox requeue --all-dead --yes       when what was away for hours is back
 
-Every handler takes repeats, so this is always safe. An event that was parked comes after those of its order that went out
-meanwhile.
+Every handler takes repeats, so this is always safe. An event that was parked comes after those
+of its order that went out meanwhile.
 
-Status 1: an event is not there, or SENT, or a relay has it in hand at this moment; the others are requeued.`,
+Status 1: an event is not there, or SENT, or in the hands of a relay at this moment. The others
+are requeued.`,
     )
     .action((eventIds: string[], options: { allDead?: true; yes?: true; json?: true }, command: Command) => {
       if (eventIds.length > 0 === (options.allDead ?? false))
@@ -79,10 +82,12 @@ Status 1: an event is not there, or SENT, or a relay has it in hand at this mome
 Examples:
   $ ordersystem outbox park 109823745098240042.ORDER_CREATED
 
-A parked event holds up no other: those of its order that come after it go out without it, and once requeued it comes after them.
-So park what can never succeed and is in the way of what can. The stock of a parked STOCK_RESTORE stays taken.
+A parked event holds up no other: those of its order that come after it go out without it, and
+once requeued it comes after them. So park what can never succeed and is in the way of what can.
+The stock of a parked STOCK_RESTORE stays taken.
 
-Status 1: an event is not there, or SENT, or a relay has it in hand at this moment; the others are parked.`,
+Status 1: an event is not there, or SENT, or in the hands of a relay at this moment. The others
+are parked.`,
     )
     .action((eventIds: string[], options: { yes?: true; json?: true }) => parkEvents(access, eventIds, options));
 }

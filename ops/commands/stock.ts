@@ -49,7 +49,8 @@ Examples:
   $ ordersystem stock receive GR-2026-1130-7 1=500 2=20
   $ ordersystem stock receive GR-2026-1130-7 1=500 2=20 --yes     in a script; harmless to repeat
 
-Status 1: the receipt number brought other goods before, or there is no such product (PutProducts makes products).`,
+Status 1: the receipt number brought other goods before, or there is no such product
+(PutProducts makes products).`,
     )
     .action(async (receiptNo: string, lines: Line[], options: { yes?: true; json?: true }) =>
       receiveStock(access, receiptNo, lines, options),
