@@ -18,7 +18,9 @@ describe('a command that changes something', function () {
     const { order } = await node.client.createOrder({ clientRequestId: newKey(), items }, as(1));
     eventId = `${order!.orderNo}.ORDER_CREATED`;
   });
-  beforeEach(() => system.orderDb.EventRecord.update({ status: 'DEAD' }, { where: {} }));
+  beforeEach(() =>
+    system.orderDb.EventRecord.update({ status: 'DEAD', lease_time: null, lease_owner: null }, { where: {} }),
+  );
 
   it('refuses where there is no terminal to ask at, and does nothing', async () => {
     const all = [

@@ -68,7 +68,7 @@ describe('ordersystem', function () {
       attempts: 'number',
       create_time: 'string',
       next_retry_time: 'string',
-      lease_time: null,
+      lease_time: 'string',
       last_error: null,
     };
 
@@ -83,7 +83,7 @@ describe('ordersystem', function () {
         'total              5.00\n',
         `      ${tea}       2  2.50  Product ${tea}\n`,
         'stock     DEDUCTED\n',
-        new RegExp(`^${orderNo}.ORDER_CREATED  WAIT +0`, 'm'),
+        new RegExp(`^${orderNo}.ORDER_CREATED  WAIT +1`, 'm'),
         /no rule is broken\n$/,
       ])
         assert.ok(

@@ -49,7 +49,7 @@ describe('ordersystem outbox', function () {
       handed.push(event.eventId);
       return Promise.resolve();
     };
-    await relayOnce(system.orderDb, { handle, maxAttempts, logger: silentLogger });
+    await relayOnce(system.orderDb, { handle, leaseMs: 30_000, maxAttempts, logger: silentLogger });
     return handed;
   }
   async function later(i: number, eventType = 'ORDER_TEST') {

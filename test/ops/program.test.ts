@@ -15,18 +15,21 @@ function leaves(command: Command, words: readonly string[] = []): string[][] {
 
 const commands = leaves(createProgram(new Access({})));
 
-async function helpOf(words: readonly string[]): Promise<string> {
+/** What it prints, and the status that commander ends it with. */
+async function parse(words: readonly string[]): Promise<{ out: string; err: string; exitCode: number }> {
   const program = createProgram(new Access({}));
-  let text = '';
-  const toText = (command: Command): void => {
-    command.configureOutput({ writeOut: (part) => (text += part) });
-    command.commands.forEach(toText);
+  const printed = { out: '', err: '' };
+  const collect = (command: Command): void => {
+    command.configureOutput({
+      writeOut: (text) => (printed.out += text),
+      writeErr: (text) => (printed.err += text),
+    });
+    command.commands.forEach(collect);
   };
-  toText(program);
-  await assert.rejects(program.parseAsync([...words, '--help'], { from: 'user' }), (error) => {
-    return error instanceof CommanderError && error.exitCode === 0;
-  });
-  return text;
+  collect(program);
+  const error: unknown = await program.parseAsync(words, { from: 'user' }).catch((caught: unknown) => caught);
+  assert.ok(error instanceof CommanderError, String(error));
+  return { ...printed, exitCode: error.exitCode };
 }
 
 describe('the command line of ordersystem', function () {
@@ -52,7 +55,8 @@ describe('the command line of ordersystem', function () {
 
   for (const words of [[], ...commands]) {
     it(`explains ${['ordersystem', ...words].join(' ')} with examples, variables and statuses`, async () => {
-      const text = await helpOf(words);
+      const { out: text, exitCode } = await parse([...words, '--help']);
+      assert.equal(exitCode, 0);
       for (const part of [
         new RegExp(`^Usage: ${['ordersystem', ...words].join(' ')}`),
         new RegExp(`^ {2}\\$ ordersystem ${words.join(' ')}`, 'm'),
@@ -69,7 +73,7 @@ describe('the command line of ordersystem', function () {
     });
   }
 
-  it('takes no wrong command line: what is wrong on standard error, and status 2', async () => {
+  it('takes no wrong command line, and says on standard error what is wrong', async () => {
     for (const [args, why] of [
       [[], /^Usage: ordersystem/],
       [['outbox'], /^Usage: ordersystem outbox/],
@@ -85,10 +89,17 @@ describe('the command line of ordersystem', function () {
       [['stock', 'receive', 'GR-1', '1'], /must be product_id=pieces/],
       [['stock', 'show', '0'], /A product_id is a whole number/],
     ] as const) {
-      const { status, stdout, stderr } = await runOps(args);
-      assert.deepEqual([status, stdout], [2, ''], args.join(' '));
-      assert.match(stderr, why);
+      const { out, err, exitCode } = await parse(args);
+      assert.notEqual(exitCode, 0, args.join(' '));
+      assert.equal(out, '');
+      assert.match(err, why);
     }
+  });
+
+  it('ends with status 2 after a wrong command line', async () => {
+    const { status, stdout, stderr } = await runOps(['outbox', 'lst']);
+    assert.deepEqual([status, stdout], [2, '']);
+    assert.match(stderr, /unknown command/);
   });
 
   it('is silent when nobody reads on', async () => {
