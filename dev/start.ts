@@ -4,7 +4,7 @@ import { createIfMissing } from './create-if-missing.ts';
 import { startDatabase } from './database/start-database.ts';
 import { type CommandContext, runCommand } from './run-command.ts';
 import { ServiceProcess } from './service-process.ts';
-import { curlCommands } from './start/curl-commands.ts';
+import { auditCommand, curlCommands } from './start/commands-to-paste.ts';
 import { fillShelves } from './start/fill-shelves.ts';
 import { requireFreePort } from './start/require-free-port.ts';
 
@@ -54,6 +54,9 @@ async function run(context: CommandContext): Promise<never> {
   if (server.source !== 'url') print(`The data stays in ${dataDir}.`);
   for (const [what, command] of curlCommands(orderAddress, stockAddress, randomUUID()))
     print(`\n# ${what}\n${command}`);
+  // The password of a server that was started here opens nothing else.
+  if (server.source !== 'url')
+    print(`\n# hold both databases against what must hold always\n${auditCommand(orderDb, stockDb)}`);
   print('');
   return Promise.race([stockSvc.died, orderSvc.died]);
 }
