@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { findBrokenRules } from '../../../ops/audit/audit.ts';
+import { repair } from '../../../ops/audit/repair.ts';
+import { stageRestore } from '../../../ops/db/change-events.ts';
 import { as, availableOf, newKey, product, relay, startSystem, type System } from '../../support/system.ts';
 import { type Ended, opsEnv, runOps } from '../run-ops.ts';
 
@@ -111,6 +114,30 @@ describe('ordersystem audit', function () {
     await relay(system);
     assert.equal(await availableOf(system, tea), before);
     assert.equal((await ops()).status, 0);
+  });
+
+  it('repairs nothing that does not hold any more when somebody has said yes', async () => {
+    const databases = { order: system.orderDb.sequelize, stock: system.stockDb.sequelize };
+    await system.stock.deduct({ orderNo: 'meanwhile', items: [{ productId: tea, quantity: 2n }] });
+    const [leak] = await findBrokenRules(databases);
+    assert.equal(leak!.repair, 'STAGE_RESTORE');
+    await system.stock.restore({ orderNo: 'meanwhile' });
+    assert.equal(await repair(databases, databases.order, leak!), false);
+
+    await system.stock.deduct({ orderNo: 'claimed', items: [{ productId: tea, quantity: 2n }] });
+    const claim = {
+      order_no: 'claimed',
+      client_request_id: null,
+      user_id: '1',
+      fingerprint: Buffer.alloc(32),
+      items: [],
+    };
+    await system.orderDb.OrderClaim.create({ ...claim, expire_time: new Date('2099-01-01') });
+    assert.equal(await repair(databases, databases.order, { ...leak!, orderNo: 'claimed' }), false);
+    assert.equal(await stageRestore(databases.order, 'claimed', []), false);
+    assert.equal(await system.orderDb.EventRecord.count({ where: { order_no: ['meanwhile', 'claimed'] } }), 0);
+    await system.stock.restore({ orderNo: 'claimed' });
+    await system.orderDb.OrderClaim.destroy({ where: {} });
   });
 
   it('reports what is DEAD, and requeues it', async () => {
