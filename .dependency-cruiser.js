@@ -3,13 +3,16 @@
 const services = '^[^/]+-svc/';
 const production = '^(gen|runtime|client|[^/]+-svc)/';
 const productionEntries = ['^[^/]+-svc/main\\.ts$', '^client/'];
+const notDeployed = '^(dev|test|test-browser|bench|examples)/';
 const devEntries = [
-  '^examples/[^/]+/main\\.ts$',
   '^(dev|bench)/[^/]+\\.ts$',
   '\\.test\\.ts$',
   // What mocha, and what tests, start by path.
   '^test/support/(setup|reporter|mint-numbers)\\.ts$',
   '^test/runtime/lifecycle/a-process\\.ts$',
+  '^test/faults/(main|crash-at)\\.ts$',
+  // What esbuild and npm start by path.
+  '^examples/[^/]+/(main|page/page)\\.ts$',
 ];
 
 /** @type {import('dependency-cruiser').IForbiddenRuleType[]} */
@@ -51,22 +54,28 @@ const betweenFolders = [
     to: { dependencyTypes: ['local'], pathNot: '^(client|gen|runtime)/' },
   },
   {
-    name: 'examples-import-only-client-and-gen',
-    comment: 'An example is what anybody can build: on what callers get, and on nothing else.',
+    name: 'examples-import-only-the-client',
+    comment: 'An example does what somebody else can do; it starts the services as npm start does.',
     from: { path: '^examples/' },
-    to: { dependencyTypes: ['local'], pathNot: '^(examples|client|gen)/' },
+    to: { dependencyTypes: ['local'], pathNot: '^(examples|dev|client|gen)/' },
   },
   {
-    name: 'client-and-examples-reach-no-sequelize',
+    name: 'pages-import-only-the-client',
+    comment: 'And in a page nothing of the gateway before it.',
+    from: { path: '^examples/[^/]+/page/' },
+    to: { dependencyTypes: ['local'], pathNot: '^examples/[^/]+/page/' },
+  },
+  {
+    name: 'consumers-reach-no-sequelize',
     comment: 'A caller has his own way to his own database.',
-    from: { path: '^(client|examples)/' },
+    from: { path: '^(client|examples/points)/' },
     to: { path: 'node_modules/(sequelize|umzug)/', reachable: true },
   },
   {
     name: 'production-imports-no-dev-or-test',
     comment: 'These folders are not deployed.',
     from: { path: production },
-    to: { path: '^(dev|test|bench|examples)/' },
+    to: { path: notDeployed },
   },
 ];
 
@@ -140,7 +149,7 @@ const everywhere = [
     name: 'no-orphans-in-dev-and-test',
     comment: 'No command and no test gets to this file: use it or delete it.',
     from: { path: devEntries },
-    to: { path: '^(dev|test|bench|examples)/', pathNot: devEntries, reachable: false },
+    to: { path: notDeployed, pathNot: devEntries, reachable: false },
   },
 ];
 
@@ -149,7 +158,7 @@ export default {
   forbidden: [...betweenFolders, ...insideService, ...everywhere].map((rule) => ({ severity: 'error', ...rule })),
   options: {
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: '^\\.(data|git)/' },
+    exclude: { path: '^(\\.(data|git)|dist)/' },
     tsConfig: { fileName: 'tsconfig.json' },
     tsPreCompilationDeps: true,
   },
