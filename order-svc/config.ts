@@ -39,6 +39,8 @@ const schema = z.object({
     .default('log:')
     .refine((url) => publisherFor(url) !== undefined, 'must be log: or nats://user:password@host:port'),
   EVENTS_FORMAT: z.enum(['json', 'protobuf'], { error: 'must be json or protobuf' }).default('json'),
+  ORDER_PAY_WINDOW_MS: integer(1_000, 31_536_000_000, 1_800_000),
+  EXPIRY_INTERVAL_MS: integer(10, 600_000, 1_000),
   RELAY_INTERVAL_MS: integer(10, 600_000, 200),
   EVENT_LEASE_MS: integer(1_000, 600_000, 30_000),
   EVENT_MAX_ATTEMPTS: integer(1, 100_000, 50),

@@ -16,6 +16,7 @@ import { orderMigrations } from './db/migrations.ts';
 import { openOrderDb } from './db/models.ts';
 import { DatabaseWorkerLease } from './db/worker-lease.ts';
 import { OrderNumbers } from './domain/order-numbers.ts';
+import { expireOnce } from './life/expiry.ts';
 import { Outbox } from './outbox/outbox.ts';
 import { publisherFor } from './outbox/publishers.ts';
 import { orderService } from './rpc/order-service.ts';
@@ -24,7 +25,7 @@ import { InFlight } from './saga/in-flight.ts';
 import { reapOnce } from './saga/reaper.ts';
 import { openStockCredentials } from './stock-credentials.ts';
 
-/** Starts order-svc: migrates, leases a worker id, listens, and runs its reaper and its relay. */
+/** Starts order-svc: migrates, leases a worker id, listens, and runs its reaper, its expiry and its relay. */
 export async function startOrderService(config: OrderConfig, logger: Logger): Promise<Running & { address: string }> {
   const stockCredentials = openStockCredentials(config, logger);
   const identity = openIdentity(config, logger);
@@ -61,14 +62,19 @@ export async function startOrderService(config: OrderConfig, logger: Logger): Pr
     numbers,
     inFlight: new InFlight(),
     batches: createBatches(db, stock, outbox.handOver, config.BATCH_SIZE),
+    wakeRelay: () => outbox.handOver.wake(),
     claimMarginMs: config.CLAIM_MARGIN_MS,
     compensationMs: config.COMPENSATION_MS,
   };
-  const runReaper = () => reapOnce(db, logger);
-  const reaper = new Loop({ name: 'reaper', intervalMs: config.REAPER_INTERVAL_MS, runOnce: runReaper, logger });
+  const loop = (name: string, intervalMs: number, runOnce: () => Promise<boolean>) =>
+    new Loop({ name, intervalMs, runOnce, logger });
+  const loops = [
+    loop('reaper', config.REAPER_INTERVAL_MS, () => reapOnce(db, logger)),
+    loop('expiry', config.EXPIRY_INTERVAL_MS, () => expireOnce(db, config.ORDER_PAY_WINDOW_MS, logger)),
+  ];
   const stop = async () => {
     await host.stop(config.DRAIN_MS);
-    await reaper.stop();
+    await Promise.all(loops.map((one) => one.stop()));
     await outbox.stop();
     await lease.release(numbers.lastMs).catch((err: unknown) => logger.warn({ err }, 'worker id not given back'));
     transport.close();
@@ -82,7 +88,7 @@ export async function startOrderService(config: OrderConfig, logger: Logger): Pr
     await outbox.start();
     host.add(OrderService, orderService(saga));
     const address = await host.listen(config.LISTEN_ADDRESS);
-    reaper.start();
+    loops.forEach((one) => one.start());
     logger.info({ address }, 'listening');
     return { address, stop };
   } catch (error) {
