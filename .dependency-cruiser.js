@@ -12,6 +12,7 @@ const devEntries = [
   '^test/runtime/lifecycle/a-process\\.ts$',
   // What esbuild and npm start by path.
   '^examples/[^/]+/(main|page/page)\\.ts$',
+  '^test/faults/(main|crash-at)\\.ts$',
 ];
 
 /** @type {import('dependency-cruiser').IForbiddenRuleType[]} */

@@ -1,10 +1,27 @@
 import { z } from 'zod';
-import { databaseUrl, integer, listenAddress, loadConfig, logLevel } from '../runtime/lifecycle/config.ts';
+import {
+  type ConfigCheck,
+  databaseUrl,
+  integer,
+  isLoopback,
+  listenAddress,
+  loadConfig,
+  logLevel,
+  optionalText,
+  requireTogether,
+} from '../runtime/lifecycle/config.ts';
+import { checkSettings } from '../runtime/rpc/identity/check-settings.ts';
+import { identityVariables } from '../runtime/rpc/identity/settings.ts';
 
 const schema = z.object({
   DATABASE_URL: databaseUrl,
   STOCK_TARGET: z.string().default('127.0.0.1:50052'),
+  STOCK_TLS_CA_FILE: optionalText,
+  STOCK_TLS_CERT_FILE: optionalText,
+  STOCK_TLS_KEY_FILE: optionalText,
+  STOCK_TOKEN_FILE: optionalText,
   LISTEN_ADDRESS: listenAddress('127.0.0.1:50051'),
+  ...identityVariables,
   LOG_LEVEL: logLevel,
   BATCH_SIZE: integer(1, 256, 64),
   DATABASE_POOL_SIZE: integer(2, 1000, 10),
@@ -24,5 +41,17 @@ const schema = z.object({
 export type OrderConfig = z.infer<typeof schema>;
 
 export function loadOrderConfig(env: NodeJS.ProcessEnv): OrderConfig {
-  return loadConfig(schema, env);
+  return loadConfig(schema, env, checkSettings, requireStockTls, checkStockToken);
 }
+
+const requireStockTls = requireTogether({
+  STOCK_TLS_CERT_FILE: ['STOCK_TLS_KEY_FILE', 'STOCK_TLS_CA_FILE'],
+  STOCK_TLS_KEY_FILE: ['STOCK_TLS_CERT_FILE', 'STOCK_TLS_CA_FILE'],
+});
+
+const checkStockToken: ConfigCheck<OrderConfig> = (config, context) => {
+  const inClear = config.STOCK_TLS_CA_FILE === null && !isLoopback(config.STOCK_TARGET.replace(/:\d+$/, ''));
+  if (config.STOCK_TOKEN_FILE === null || !inClear) return;
+  const message = 'would be sent in clear: needs STOCK_TLS_CA_FILE unless STOCK_TARGET is a loopback address';
+  context.addIssue({ code: 'custom', path: ['STOCK_TOKEN_FILE'], message });
+};

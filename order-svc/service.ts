@@ -7,6 +7,7 @@ import { Loop } from '../runtime/lifecycle/loop.ts';
 import type { Running } from '../runtime/lifecycle/run-process.ts';
 import { deadlineInterceptor } from '../runtime/rpc/deadline.ts';
 import { GrpcHost } from '../runtime/rpc/host.ts';
+import { openIdentity } from '../runtime/rpc/identity/open-identity.ts';
 import { requestLog } from '../runtime/rpc/request-log.ts';
 import { retryInterceptor } from '../runtime/rpc/retry.ts';
 import { createGrpcTransport } from '../runtime/rpc/transport.ts';
@@ -22,22 +23,28 @@ import { orderService } from './rpc/order-service.ts';
 import { createBatches } from './saga/batches.ts';
 import { InFlight } from './saga/in-flight.ts';
 import { reapOnce } from './saga/reaper.ts';
+import { openStockCredentials } from './stock-credentials.ts';
 
 /** Starts order-svc: migrates, leases a worker id, listens, and runs its reaper and its relay. */
 export async function startOrderService(config: OrderConfig, logger: Logger): Promise<Running & { address: string }> {
+  const stockCredentials = openStockCredentials(config, logger);
+  const identity = openIdentity(config, logger);
   const db = openOrderDb({ url: config.DATABASE_URL, poolSize: config.DATABASE_POOL_SIZE });
   const lease = new DatabaseWorkerLease(db, { leaseMs: config.WORKER_LEASE_MS, logger });
   const numbers = new OrderNumbers(lease);
   const transport = createGrpcTransport({
     target: config.STOCK_TARGET,
+    credentials: stockCredentials.credentials,
     interceptors: [
       deadlineInterceptor(config.DEFAULT_DEADLINE_MS),
       retryInterceptor({ attemptTimeoutMs: config.STOCK_ATTEMPT_MS }),
+      ...stockCredentials.interceptors,
     ],
   });
   const stock = createClient(StockService, transport);
   const host = new GrpcHost({
-    interceptors: [requestLog(logger)],
+    tls: identity.tls,
+    interceptors: [requestLog(logger), identity.interceptor],
     deadline: { defaultMs: config.DEFAULT_DEADLINE_MS, maxMs: config.MAX_DEADLINE_MS },
   });
   const relay = {
@@ -67,6 +74,8 @@ export async function startOrderService(config: OrderConfig, logger: Logger): Pr
     await handOver.stop().catch((err: unknown) => logger.warn({ err }, 'events not settled'));
     await lease.release(numbers.lastMs).catch((err: unknown) => logger.warn({ err }, 'worker id not given back'));
     transport.close();
+    identity.close();
+    stockCredentials.close();
     await db.sequelize.close();
   };
   try {

@@ -88,6 +88,7 @@ describe('a PurchaseError', () => {
       'DEADLINE_EXCEEDED',
       'INTERNAL',
       'ORDER_NOT_FOUND',
+      'PERMISSION_DENIED',
       'REQUEST_IN_PROGRESS',
       'SERVICE_UNAVAILABLE',
       'UNAUTHENTICATED',
