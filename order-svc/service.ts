@@ -12,20 +12,20 @@ import { requestLog } from '../runtime/rpc/request-log.ts';
 import { retryInterceptor } from '../runtime/rpc/retry.ts';
 import { createGrpcTransport } from '../runtime/rpc/transport.ts';
 import type { OrderConfig } from './config.ts';
-import { orderTables } from './db/migrations/001-orders.ts';
+import { orderMigrations } from './db/migrations.ts';
 import { openOrderDb } from './db/models.ts';
 import { DatabaseWorkerLease } from './db/worker-lease.ts';
 import { OrderNumbers } from './domain/order-numbers.ts';
-import { eventHandler, logPublisher } from './outbox/handle-event.ts';
-import { HandOver } from './outbox/hand-over.ts';
-import { relayOnce } from './outbox/relay.ts';
+import { expireOnce } from './life/expiry.ts';
+import { Outbox } from './outbox/outbox.ts';
+import { publisherFor } from './outbox/publishers.ts';
 import { orderService } from './rpc/order-service.ts';
 import { createBatches } from './saga/batches.ts';
 import { InFlight } from './saga/in-flight.ts';
 import { reapOnce } from './saga/reaper.ts';
 import { openStockCredentials } from './stock-credentials.ts';
 
-/** Starts order-svc: migrates, leases a worker id, listens, and runs its reaper and its relay. */
+/** Starts order-svc: migrates, leases a worker id, listens, and runs its reaper, its expiry and its relay. */
 export async function startOrderService(config: OrderConfig, logger: Logger): Promise<Running & { address: string }> {
   const stockCredentials = openStockCredentials(config, logger);
   const identity = openIdentity(config, logger);
@@ -47,31 +47,35 @@ export async function startOrderService(config: OrderConfig, logger: Logger): Pr
     interceptors: [requestLog(logger), identity.interceptor],
     deadline: { defaultMs: config.DEFAULT_DEADLINE_MS, maxMs: config.MAX_DEADLINE_MS },
   });
-  const relay = {
-    handle: eventHandler(stock, logPublisher(logger), config.COMPENSATION_MS),
+  const publisher = publisherFor(config.EVENTS_URL)!(config.EVENTS_FORMAT, logger);
+  const outboxOptions = {
+    intervalMs: config.RELAY_INTERVAL_MS,
     leaseMs: config.EVENT_LEASE_MS,
     maxAttempts: config.EVENT_MAX_ATTEMPTS,
-    logger,
+    retentionMs: config.EVENT_RETENTION_MS,
+    stockTimeoutMs: config.COMPENSATION_MS,
   };
-  const handOver = new HandOver(db, relay);
+  const outbox = new Outbox(db, stock, publisher, outboxOptions, logger);
   const saga = {
     db,
     stock,
     numbers,
     inFlight: new InFlight(),
-    batches: createBatches(db, stock, handOver, config.BATCH_SIZE),
+    batches: createBatches(db, stock, outbox.handOver, config.BATCH_SIZE),
+    wakeRelay: () => outbox.handOver.wake(),
     claimMarginMs: config.CLAIM_MARGIN_MS,
     compensationMs: config.COMPENSATION_MS,
   };
+  const loop = (name: string, intervalMs: number, runOnce: () => Promise<boolean>) =>
+    new Loop({ name, intervalMs, runOnce, logger });
   const loops = [
-    new Loop({ name: 'reaper', intervalMs: config.REAPER_INTERVAL_MS, runOnce: () => reapOnce(db, logger), logger }),
-    new Loop({ name: 'relay', intervalMs: config.RELAY_INTERVAL_MS, runOnce: () => relayOnce(db, relay), logger }),
-    new Loop({ name: 'settle', intervalMs: config.RELAY_INTERVAL_MS, runOnce: () => handOver.settle(), logger }),
+    loop('reaper', config.REAPER_INTERVAL_MS, () => reapOnce(db, logger)),
+    loop('expiry', config.EXPIRY_INTERVAL_MS, () => expireOnce(db, config.ORDER_PAY_WINDOW_MS, logger)),
   ];
   const stop = async () => {
     await host.stop(config.DRAIN_MS);
-    await Promise.all(loops.map((loop) => loop.stop()));
-    await handOver.stop().catch((err: unknown) => logger.warn({ err }, 'events not settled'));
+    await Promise.all(loops.map((one) => one.stop()));
+    await outbox.stop();
     await lease.release(numbers.lastMs).catch((err: unknown) => logger.warn({ err }, 'worker id not given back'));
     transport.close();
     identity.close();
@@ -79,11 +83,12 @@ export async function startOrderService(config: OrderConfig, logger: Logger): Pr
     await db.sequelize.close();
   };
   try {
-    await migrate(db.sequelize, [orderTables], logger);
+    await migrate(db.sequelize, orderMigrations, logger);
     await lease.start();
+    await outbox.start();
     host.add(OrderService, orderService(saga));
     const address = await host.listen(config.LISTEN_ADDRESS);
-    loops.forEach((loop) => loop.start());
+    loops.forEach((one) => one.start());
     logger.info({ address }, 'listening');
     return { address, stop };
   } catch (error) {

@@ -8,8 +8,9 @@ import { openWebDoor } from './client/web-door.ts';
 import { as, movementsOf, useSystem } from './support/system.ts';
 
 const run = promisify(execFile);
+const CHAPTER = 'From TypeScript or JavaScript';
 
-describe('the TypeScript in README', () => {
+describe(`the code of README's chapter "${CHAPTER}"`, () => {
   const system = useSystem();
   let folder: string;
   // Inside the project, where its own package name leads to client/.
@@ -28,7 +29,8 @@ describe('the TypeScript in README', () => {
       getOrderByClientRequestId: (request) => client.getOrderByClientRequestId(request, as(42)),
     });
     const readme = await readFile(join(root, 'README.md'), 'utf8');
-    const blocks = [...readme.matchAll(/^```ts\n(.*?)^```/gms)].map(([, code]) =>
+    const chapter = readme.split(/^#+ /m).find((text) => text.startsWith(CHAPTER))!;
+    const blocks = [...chapter.matchAll(/^```ts\n(.*?)^```/gms)].map(([, code]) =>
       code!.replace('127.0.0.1:50051', address).replace("'/api'", `'${gateway.baseUrl}'`),
     );
 
