@@ -9,6 +9,7 @@ const devEntries = [
   // What mocha, and what tests, start by path.
   '^test/support/(setup|reporter|mint-numbers)\\.ts$',
   '^test/runtime/lifecycle/a-process\\.ts$',
+  '^test/faults/(main|crash-at)\\.ts$',
 ];
 
 /** @type {import('dependency-cruiser').IForbiddenRuleType[]} */

@@ -94,7 +94,6 @@ async function onlyOwn(db: OrderDb, due: Row[], leaseOwner: string): Promise<Row
 
 /** Settles events that were handled, all of one lease. One whose lease was lost meanwhile is left to its new owner. */
 export async function settleSent(db: OrderDb, events: readonly LeasedEvent[]): Promise<void> {
-  if (events.length === 0) return;
   await execute(
     db.sequelize,
     `UPDATE t_event_record SET status = 'SENT', lease_owner = NULL, lease_time = NULL

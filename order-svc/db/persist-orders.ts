@@ -1,6 +1,7 @@
 import type { ResultSetHeader } from 'mysql2';
 import { executeTogether, rowsOf, type Statement } from '../../runtime/db/statements.ts';
 import { inTransaction } from '../../runtime/db/transaction.ts';
+import { step } from '../domain/steps.ts';
 import { toDecimal } from '../domain/money.ts';
 import type { NewOrder, Order } from '../domain/order.ts';
 import { orderPayload } from '../domain/order-payload.ts';
@@ -30,23 +31,27 @@ export async function persistOrders(
 ): Promise<Order[]> {
   const lease = handOver.lease();
   const events = orders.map(createdEvent);
-  const createTime = await inTransaction(db.sequelize, async (tx) => {
-    const [, deleted, now] = await executeTogether<[ResultSetHeader, ResultSetHeader, { create_time: Date }[]]>(
-      db.sequelize,
-      [
-        { sql: 'SET @now = UTC_TIMESTAMP(3)', values: [] },
-        deleteClaimsStatement(orders.map((order) => order.orderNo)),
-        { sql: 'SELECT CAST(@now AS DATETIME(3)) AS create_time', values: [] },
-        insertOrders(orders),
-        insertItems(orders),
-        insertEvents(events, lease),
-        ...(newClaims.length > 0 ? [claimsStatement(newClaims)] : []),
-      ],
-      tx,
-    );
-    if (deleted.affectedRows !== orders.length) throw new ClaimLostError('the claim was taken away');
-    return now[0]!.create_time;
-  });
+  const createTime = await inTransaction(
+    db.sequelize,
+    async (tx) => {
+      const [, deleted, now] = await executeTogether<[ResultSetHeader, ResultSetHeader, { create_time: Date }[]]>(
+        db.sequelize,
+        [
+          { sql: 'SET @now = UTC_TIMESTAMP(3)', values: [] },
+          deleteClaimsStatement(orders.map((order) => order.orderNo)),
+          { sql: 'SELECT CAST(@now AS DATETIME(3)) AS create_time', values: [] },
+          insertOrders(orders),
+          insertItems(orders),
+          insertEvents(events, lease),
+          ...(newClaims.length > 0 ? [claimsStatement(newClaims)] : []),
+        ],
+        tx,
+      );
+      if (deleted.affectedRows !== orders.length) throw new ClaimLostError('the claim was taken away');
+      return now[0]!.create_time;
+    },
+    (commit) => step('persist', commit),
+  );
   if (lease) handOver.push(events.map((event) => ({ ...event, createTime, leaseOwner: lease.owner })));
   return orders.map((order) => ({ ...order, status: 'WAIT_PAY', createTime }));
 }

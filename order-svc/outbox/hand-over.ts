@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { EventHandOver, LeasedEvent } from '../db/events.ts';
 import { settleSent } from '../db/events.ts';
+import { step } from '../domain/steps.ts';
 import type { OrderDb } from '../db/models.ts';
 import { handleLeased, type RelayOptions } from './relay.ts';
 
@@ -44,7 +45,8 @@ export class HandOver implements EventHandOver {
   /** Settles what was handled since the last time. True: there is more. */
   async settle(): Promise<boolean> {
     const events = this.#sent.slice(0, SETTLE_LIMIT);
-    await settleSent(this.#db, events);
+    if (events.length === 0) return false;
+    await step('events.settle', () => settleSent(this.#db, events));
     this.#sent = this.#sent.slice(events.length);
     return this.#sent.length >= SETTLE_LIMIT;
   }

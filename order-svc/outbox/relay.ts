@@ -1,6 +1,7 @@
 import { type Backoff, fullJitterMs } from '../../runtime/lifecycle/backoff.ts';
 import type { Logger } from '../../runtime/lifecycle/logger.ts';
 import { type LeasedEvent, leaseEvents, settleFailed, settleSent } from '../db/events.ts';
+import { step } from '../domain/steps.ts';
 import type { OrderDb } from '../db/models.ts';
 
 /** How events are handed on. */
@@ -24,12 +25,10 @@ export interface RelayOptions {
  */
 export async function relayOnce(db: OrderDb, options: RelayOptions): Promise<boolean> {
   const { limit = 250, leaseMs } = options;
-  const events = await leaseEvents(db, limit, leaseMs);
+  const events = await step('events.lease', () => leaseEvents(db, limit, leaseMs));
   const sent = await Promise.all(events.map((event) => handleLeased(db, event, options)));
-  await settleSent(
-    db,
-    events.filter((_, i) => sent[i]),
-  );
+  const handled = events.filter((_, i) => sent[i]);
+  if (handled.length > 0) await step('events.settle', () => settleSent(db, handled));
   return events.length === limit;
 }
 
@@ -37,11 +36,12 @@ export async function relayOnce(db: OrderDb, options: RelayOptions): Promise<boo
 export async function handleLeased(db: OrderDb, event: LeasedEvent, options: RelayOptions): Promise<boolean> {
   const { handle, maxAttempts, logger, backoff = { baseMs: 200, maxMs: 600_000 } } = options;
   try {
-    await handle(event);
+    await step('event.handle', () => handle(event));
     return true;
   } catch (err) {
     const dead = event.attempts >= maxAttempts;
-    await settleFailed(db, event, dead ? undefined : fullJitterMs(event.attempts - 1, backoff));
+    const retryMs = dead ? undefined : fullJitterMs(event.attempts - 1, backoff);
+    await step('event.give-back', () => settleFailed(db, event, retryMs));
     const line = { event_id: event.eventId, order_no: event.orderNo, attempts: event.attempts, err };
     if (dead) logger.error(line, 'event is DEAD: a person has to look at it');
     else logger.warn(line, 'event failed, will be tried again');
