@@ -90,7 +90,8 @@ export async function startStack({ cleanup, print }: CommandContext): Promise<St
   };
 }
 
-async function fillShelves(address: string): Promise<void> {
+/** Makes the products of every row, with plenty of each but the one that is sold out. */
+export async function fillShelves(address: string): Promise<void> {
   const { client, close } = connectStockService(address);
   const products = fixtures.products.map((id) => ({
     productId: BigInt(id),

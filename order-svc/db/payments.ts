@@ -2,6 +2,7 @@ import { duplicateKey } from '../../runtime/db/sql-errors.ts';
 import { execute, select } from '../../runtime/db/statements.ts';
 import { inTransaction, type Transaction } from '../../runtime/db/transaction.ts';
 import type { Order } from '../domain/order.ts';
+import { step } from '../domain/steps.ts';
 import { orderPayload } from '../domain/order-payload.ts';
 import { type Payment, refusalOf } from '../domain/payment.ts';
 import type { OrderDb } from './models.ts';
@@ -32,7 +33,7 @@ export async function findPayment(
  * @throws UnknownCommitError: a repeat finds out.
  */
 export function payOnce(db: OrderDb, order: Order, payment: Payment): Promise<boolean> {
-  return bindOnce(db, async (tx) => {
+  return bindOnce(db, 'pay', async (tx) => {
     // This decides; it waits for whoever else is at this order.
     const paid = await execute(
       db.sequelize,
@@ -55,7 +56,7 @@ export function payOnce(db: OrderDb, order: Order, payment: Payment): Promise<bo
  * @throws UnknownCommitError: a repeat finds out.
  */
 export function refuseOnce(db: OrderDb, order: Order, payment: Payment): Promise<boolean> {
-  return bindOnce(db, async (tx) => {
+  return bindOnce(db, 'refuse-payment', async (tx) => {
     await bind(db, payment, tx);
     const payload = { ...paymentPayload(order, payment), reason: refusalOf(order) };
     const { orderNo } = order;
@@ -64,9 +65,13 @@ export function refuseOnce(db: OrderDb, order: Order, payment: Payment): Promise
   });
 }
 
-async function bindOnce(db: OrderDb, work: (tx: Transaction) => Promise<boolean>): Promise<boolean> {
+async function bindOnce(
+  db: OrderDb,
+  name: 'pay' | 'refuse-payment',
+  work: (tx: Transaction) => Promise<boolean>,
+): Promise<boolean> {
   try {
-    return await inTransaction(db.sequelize, work);
+    return await inTransaction(db.sequelize, work, (commit) => step(name, commit));
   } catch (error) {
     if (error instanceof BoundError) return false;
     throw error;

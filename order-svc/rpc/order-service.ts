@@ -65,7 +65,8 @@ export function orderService(saga: Saga): ServiceImpl<typeof OrderService> {
       const { userId, orderNo, paymentNo } = payment;
       const log = callLogOf(context);
       log.bind({ user_id: String(userId), order_no: orderNo, payment_no: paymentNo });
-      const { order, replayed } = await payOrder(saga.db, payment, context.signal);
+      // A refused payment is news, too.
+      const { order, replayed } = await payOrder(saga.db, payment, context.signal).finally(saga.wakeRelay);
       log.bind({ replayed });
       return { order: orderMessage(order), replayed };
     },
@@ -74,7 +75,7 @@ export function orderService(saga: Saga): ServiceImpl<typeof OrderService> {
       const cancellation = readCancellation(userIdOf(context), request);
       const log = callLogOf(context);
       log.bind({ user_id: String(cancellation.userId), order_no: cancellation.orderNo });
-      const { order, replayed } = await cancelOrder(saga.db, cancellation);
+      const { order, replayed } = await cancelOrder(saga.db, cancellation).finally(saga.wakeRelay);
       log.bind({ replayed });
       return { order: orderMessage(order), replayed };
     },

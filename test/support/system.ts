@@ -6,8 +6,8 @@ import { OrderService } from '../../gen/ordersystem/order/v1/order_service_pb.ts
 import { loadOrderConfig } from '../../order-svc/config.ts';
 import { orderMigrations } from '../../order-svc/db/migrations.ts';
 import { type OrderDb, openOrderDb } from '../../order-svc/db/models.ts';
-import { eventHandler, logPublisher } from '../../order-svc/outbox/handle-event.ts';
-import { relayOnce } from '../../order-svc/outbox/relay.ts';
+import { Relay } from '../../order-svc/outbox/relay.ts';
+import { restoreStock } from '../../order-svc/outbox/restore-stock.ts';
 import { startOrderService } from '../../order-svc/service.ts';
 import { migrate } from '../../runtime/db/migrate.ts';
 import { silentLogger } from '../../runtime/lifecycle/logger.ts';
@@ -179,10 +179,10 @@ export async function expireClaims({ orderDb }: System): Promise<void> {
   await orderDb.OrderClaim.update({ expire_time: new Date('2020-01-01') }, { where: {} });
 }
 
-/** One pass of a relay that reaches stock-svc directly. */
+/** One pass of a relay that reaches stock-svc directly, over what is due of its jobs. */
 export async function relay({ orderDb, stock }: System): Promise<void> {
-  const handle = eventHandler(stock, logPublisher(silentLogger), 1000);
-  await relayOnce(orderDb, { handle, leaseMs: 30_000, maxAttempts: 50, logger: silentLogger });
+  const options = { leaseMs: 30_000, maxAttempts: 50, logger: silentLogger };
+  await new Relay(orderDb, { lane: 'JOB', handle: (event) => restoreStock(stock, event, 1000), ...options }).runOnce();
 }
 
 /** The URL of an open database, past any proxy. */
