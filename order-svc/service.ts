@@ -62,7 +62,7 @@ export async function startOrderService(config: OrderConfig, logger: Logger): Pr
     numbers,
     inFlight: new InFlight(),
     batches: createBatches(db, stock, outbox.handOver, config.BATCH_SIZE),
-    wakeRelay: () => outbox.handOver.wake(),
+    wakeRelay: () => outbox.wake(),
     claimMarginMs: config.CLAIM_MARGIN_MS,
     compensationMs: config.COMPENSATION_MS,
   };
