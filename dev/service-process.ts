@@ -33,7 +33,7 @@ export interface ServiceOptions {
 
 /** A service as a process of its own, which ends with this one, however that ends. */
 export class ServiceProcess {
-  /** Resolves to the address when the service listens. Rejects with its last lines when it ends before, or takes too long. */
+  /** Resolves to the address when the service serves. Rejects with its last lines when it ends before, or takes too long. */
   readonly ready: Promise<string>;
   /** Rejects with its last lines when the service ends without having been told to; never resolves. */
   readonly died: Promise<never>;
@@ -55,7 +55,7 @@ export class ServiceProcess {
     });
     // A service that has ended reads no signal; that is no error of ours.
     this.#keeper.stdin.on('error', () => undefined);
-    const listening = Promise.withResolvers<string>();
+    const started = Promise.withResolvers<string>();
     const died = Promise.withResolvers<never>();
     const closed = Promise.withResolvers<void>();
     let ready = false;
@@ -65,10 +65,10 @@ export class ServiceProcess {
         if (this.#lines.length > keptLines) this.#lines.shift();
         onLine?.(line);
         if (ready) return;
-        const address = listeningAt(line);
+        const address = startedAt(line);
         if (address === undefined) return;
         ready = true;
-        listening.resolve(address);
+        started.resolve(address);
       });
     }
     this.#keeper.on('error', died.reject);
@@ -80,7 +80,7 @@ export class ServiceProcess {
     died.promise.catch(() => undefined);
     this.died = died.promise;
     this.#closed = closed.promise;
-    this.ready = this.#inTime(listening.promise);
+    this.ready = this.#inTime(started.promise);
     this.ready.catch(() => undefined);
   }
 
@@ -127,11 +127,11 @@ export class ServiceProcess {
   }
 }
 
-function listeningAt(line: string): string | undefined {
+function startedAt(line: string): string | undefined {
   if (!line.startsWith('{')) return undefined;
   try {
     const { message, address } = JSON.parse(line) as { message?: unknown; address?: unknown };
-    return message === 'listening' && typeof address === 'string' ? address : undefined;
+    return message === 'started' && typeof address === 'string' ? address : undefined;
   } catch {
     // Not one of the service's own lines.
     return undefined;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { databaseUrl, integer, listenAddress, loadConfig, logLevel } from '../runtime/lifecycle/config.ts';
+import { databaseUrl, integer, listenAddress, loadConfig, logLevel, onOff } from '../runtime/lifecycle/config.ts';
 
 const schema = z.object({
   DATABASE_URL: databaseUrl,
@@ -18,6 +18,10 @@ const schema = z.object({
   EVENT_LEASE_MS: integer(1_000, 600_000, 30_000),
   EVENT_MAX_ATTEMPTS: integer(1, 100_000, 50),
   WORKER_LEASE_MS: integer(300, 600_000, 30_000),
+  HEALTH_INTERVAL_MS: integer(10, 600_000, 1_000),
+  REFLECTION: onOff('on'),
+  MAX_CONNECTION_AGE_MS: integer(1_000, 86_400_000, 300_000),
+  DRAIN_DELAY_MS: integer(0, 600_000, 0),
   DRAIN_MS: integer(0, 600_000, 10_000),
 });
 

@@ -1,14 +1,20 @@
 import { createClient } from '@connectrpc/connect';
 import { OrderService } from '../gen/ordersystem/order/v1/order_service_pb.ts';
 import { StockService } from '../gen/ordersystem/stock/v1/stock_service_pb.ts';
+import { openDatabase } from '../runtime/db/database.ts';
 import { migrate } from '../runtime/db/migrate.ts';
+import { pingDatabase } from '../runtime/db/ping.ts';
 import type { Logger } from '../runtime/lifecycle/logger.ts';
 import { Loop } from '../runtime/lifecycle/loop.ts';
+import { Readiness } from '../runtime/lifecycle/readiness.ts';
 import type { Running } from '../runtime/lifecycle/run-process.ts';
+import { startServing } from '../runtime/lifecycle/start-serving.ts';
+import { addStandardServices } from '../runtime/rpc/add-standard-services.ts';
 import { deadlineInterceptor } from '../runtime/rpc/deadline.ts';
 import { GrpcHost } from '../runtime/rpc/host.ts';
 import { requestLog } from '../runtime/rpc/request-log.ts';
 import { retryInterceptor } from '../runtime/rpc/retry.ts';
+import { startGate } from '../runtime/rpc/start-gate.ts';
 import { createGrpcTransport } from '../runtime/rpc/transport.ts';
 import type { OrderConfig } from './config.ts';
 import { orderTables } from './db/migrations/001-orders.ts';
@@ -22,8 +28,15 @@ import { createBatches } from './saga/batches.ts';
 import { InFlight } from './saga/in-flight.ts';
 import { reapOnce } from './saga/reaper.ts';
 
-/** Starts order-svc: migrates, leases a worker id, listens, and runs its reaper and its relay. */
-export async function startOrderService(config: OrderConfig, logger: Logger): Promise<Running & { address: string }> {
+/**
+ * Starts order-svc: serves when its database is there and migrated and a worker id is leased; then runs its reaper and its relay. Gives
+ * up when the signal is aborted before that.
+ */
+export async function startOrderService(
+  config: OrderConfig,
+  logger: Logger,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<Running & { address: string }> {
   const db = openOrderDb({ url: config.DATABASE_URL, poolSize: config.DATABASE_POOL_SIZE });
   const lease = new DatabaseWorkerLease(db, { leaseMs: config.WORKER_LEASE_MS, logger });
   const numbers = new OrderNumbers(lease);
@@ -35,9 +48,19 @@ export async function startOrderService(config: OrderConfig, logger: Logger): Pr
     ],
   });
   const stock = createClient(StockService, transport);
+  const probe = openDatabase({ url: config.DATABASE_URL, poolSize: 1 });
+  const readiness = new Readiness({
+    checks: {
+      'the database does not answer': (given) => pingDatabase(probe, given),
+      'no worker id is held': () => lease.current() !== undefined,
+    },
+    intervalMs: config.HEALTH_INTERVAL_MS,
+    logger,
+  });
   const host = new GrpcHost({
-    interceptors: [requestLog(logger)],
+    interceptors: [requestLog(logger), startGate(readiness)],
     deadline: { defaultMs: config.DEFAULT_DEADLINE_MS, maxMs: config.MAX_DEADLINE_MS },
+    maxConnectionAgeMs: config.MAX_CONNECTION_AGE_MS,
   });
   const saga = {
     db,
@@ -58,20 +81,27 @@ export async function startOrderService(config: OrderConfig, logger: Logger): Pr
     new Loop({ name: 'reaper', intervalMs: config.REAPER_INTERVAL_MS, runOnce: () => reapOnce(db, logger), logger }),
     new Loop({ name: 'relay', intervalMs: config.RELAY_INTERVAL_MS, runOnce: () => relayOnce(db, relay), logger }),
   ];
+  const prepare = async () => {
+    await migrate(db.sequelize, [orderTables], logger);
+    await lease.start();
+    await readiness.start();
+  };
   const stop = async () => {
+    await readiness.drain(config.DRAIN_DELAY_MS);
     await host.stop(config.DRAIN_MS);
     await Promise.all(loops.map((loop) => loop.stop()));
     await lease.release(numbers.lastMs).catch((err: unknown) => logger.warn({ err }, 'worker id not given back'));
     transport.close();
+    await readiness.stop();
+    await probe.close();
     await db.sequelize.close();
   };
   try {
-    await migrate(db.sequelize, [orderTables], logger);
-    await lease.start();
     host.add(OrderService, orderService(saga));
-    const address = await host.listen(config.LISTEN_ADDRESS);
+    addStandardServices(host, [OrderService], { readiness, reflection: config.REFLECTION === 'on' });
+    const listen = () => host.listen(config.LISTEN_ADDRESS);
+    const address = await startServing({ prepare, listen, signal, logger });
     loops.forEach((loop) => loop.start());
-    logger.info({ address }, 'listening');
     return { address, stop };
   } catch (error) {
     await stop();

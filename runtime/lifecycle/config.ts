@@ -49,3 +49,8 @@ export const logLevel = z
     error: 'must be fatal, error, warn, info, debug, trace or silent',
   })
   .default('info');
+
+/** Something that can be turned off. */
+export function onOff(fallback: 'on' | 'off') {
+  return z.enum(['on', 'off'], { error: 'must be on or off' }).default(fallback);
+}
