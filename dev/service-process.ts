@@ -8,6 +8,7 @@ const readyTimeoutMs = 30_000;
 // More than a service's DRAIN_MS of 10 s.
 const stopTimeoutMs = 15_000;
 const keptLines = 10;
+const keptCharacters = 8_000;
 
 // Each line of standard input is a signal for the service. The input ends even when this process is killed by SIGKILL, and the
 // service ends with it. A shell's job has no input of its own, hence descriptor 3.
@@ -37,10 +38,11 @@ export class ServiceProcess {
   readonly ready: Promise<string>;
   /** Rejects with its last lines when the service ends without having been told to; never resolves. */
   readonly died: Promise<never>;
+  /** Resolves when its process is gone, however it ended. */
+  readonly gone: Promise<void>;
   readonly #name: string;
   readonly #keeper: ChildProcessByStdio<Writable, Readable, Readable>;
-  readonly #closed: Promise<void>;
-  readonly #lines: string[] = [];
+  #printed = '';
   #told = false;
 
   constructor({ name, env, onLine }: ServiceOptions) {
@@ -58,18 +60,21 @@ export class ServiceProcess {
     const started = Promise.withResolvers<string>();
     const died = Promise.withResolvers<never>();
     const closed = Promise.withResolvers<void>();
-    let ready = false;
     for (const stream of [this.#keeper.stdout, this.#keeper.stderr]) {
-      createInterface(stream).on('line', (line) => {
-        this.#lines.push(line);
-        if (this.#lines.length > keptLines) this.#lines.shift();
+      const lines = createInterface(stream);
+      lines.on('line', (line) => {
+        this.#keep(`${line}\n`);
         onLine?.(line);
-        if (ready) return;
         const address = startedAt(line);
-        if (address === undefined) return;
-        ready = true;
-        started.resolve(address);
+        if (address !== undefined) started.resolve(address);
       });
+      // Nobody reads them: what splits them would take more of the machine than the service that writes them.
+      if (!onLine) {
+        void started.promise.then(() => {
+          lines.close();
+          stream.on('data', (chunk: Buffer) => this.#keep(chunk.toString())).resume();
+        });
+      }
     }
     this.#keeper.on('error', died.reject);
     this.#keeper.on('close', (status, signal) => {
@@ -79,7 +84,7 @@ export class ServiceProcess {
     // Nobody has to wait for either.
     died.promise.catch(() => undefined);
     this.died = died.promise;
-    this.#closed = closed.promise;
+    this.gone = closed.promise;
     this.ready = this.#inTime(started.promise);
     this.ready.catch(() => undefined);
   }
@@ -92,15 +97,24 @@ export class ServiceProcess {
   /** SIGKILL: no chance to end anything. Resolves when it is gone. */
   async kill(): Promise<void> {
     this.#tell('KILL');
-    await this.#closed;
+    await this.gone;
   }
 
   /** SIGTERM: the service ends what it has in work. Resolves when it is gone; what takes too long is killed. */
   async stop(): Promise<void> {
     this.#tell('TERM');
     const timer = setTimeout(() => this.#tell('KILL'), stopTimeoutMs);
-    await this.#closed;
+    await this.gone;
     clearTimeout(timer);
+  }
+
+  /** SIGCONT: a service that was stopped goes on. */
+  resume(): void {
+    this.#keeper.stdin.write('CONT\n');
+  }
+
+  #keep(text: string): void {
+    this.#printed = (this.#printed + text).slice(-keptCharacters);
   }
 
   #tell(signal: 'TERM' | 'KILL'): void {
@@ -122,8 +136,11 @@ export class ServiceProcess {
   }
 
   #failure(what: string): Error {
-    const lines = this.#lines.map((line) => `  ${line}`).join('\n');
-    return new Error(`${this.#name} ${what}; ${lines ? `its last lines:\n${lines}` : 'it printed nothing'}`);
+    const lines = this.#printed.trimEnd().split('\n').slice(-keptLines);
+    const said = this.#printed
+      ? `its last lines:\n${lines.map((line) => `  ${line}`).join('\n')}`
+      : 'it printed nothing';
+    return new Error(`${this.#name} ${what}; ${said}`);
   }
 }
 

@@ -12,21 +12,23 @@ import { startServing } from '../runtime/lifecycle/start-serving.ts';
 import { addStandardServices } from '../runtime/rpc/add-standard-services.ts';
 import { deadlineInterceptor } from '../runtime/rpc/deadline.ts';
 import { GrpcHost } from '../runtime/rpc/host.ts';
+import { openIdentity } from '../runtime/rpc/identity/open-identity.ts';
 import { requestLog } from '../runtime/rpc/request-log.ts';
 import { retryInterceptor } from '../runtime/rpc/retry.ts';
 import { startGate } from '../runtime/rpc/start-gate.ts';
 import { createGrpcTransport } from '../runtime/rpc/transport.ts';
 import type { OrderConfig } from './config.ts';
-import { orderTables } from './db/migrations/001-orders.ts';
+import { orderMigrations } from './db/migrations.ts';
 import { openOrderDb } from './db/models.ts';
 import { DatabaseWorkerLease } from './db/worker-lease.ts';
 import { OrderNumbers } from './domain/order-numbers.ts';
-import { eventHandler, logPublisher } from './outbox/handle-event.ts';
-import { relayOnce } from './outbox/relay.ts';
+import { Outbox } from './outbox/outbox.ts';
+import { publisherFor } from './outbox/publishers.ts';
 import { orderService } from './rpc/order-service.ts';
 import { createBatches } from './saga/batches.ts';
 import { InFlight } from './saga/in-flight.ts';
 import { reapOnce } from './saga/reaper.ts';
+import { openStockCredentials } from './stock-credentials.ts';
 
 /**
  * Starts order-svc: serves when its database is there and migrated and a worker id is leased; then runs its reaper and its relay. Gives
@@ -37,14 +39,18 @@ export async function startOrderService(
   logger: Logger,
   signal: AbortSignal = new AbortController().signal,
 ): Promise<Running & { address: string }> {
+  const stockCredentials = openStockCredentials(config, logger);
+  const identity = openIdentity(config, logger);
   const db = openOrderDb({ url: config.DATABASE_URL, poolSize: config.DATABASE_POOL_SIZE });
   const lease = new DatabaseWorkerLease(db, { leaseMs: config.WORKER_LEASE_MS, logger });
   const numbers = new OrderNumbers(lease);
   const transport = createGrpcTransport({
     target: config.STOCK_TARGET,
+    credentials: stockCredentials.credentials,
     interceptors: [
       deadlineInterceptor(config.DEFAULT_DEADLINE_MS),
       retryInterceptor({ attemptTimeoutMs: config.STOCK_ATTEMPT_MS }),
+      ...stockCredentials.interceptors,
     ],
   });
   const stock = createClient(StockService, transport);
@@ -58,40 +64,45 @@ export async function startOrderService(
     logger,
   });
   const host = new GrpcHost({
-    interceptors: [requestLog(logger), startGate(readiness)],
+    tls: identity.tls,
+    interceptors: [requestLog(logger), startGate(readiness), identity.interceptor],
     deadline: { defaultMs: config.DEFAULT_DEADLINE_MS, maxMs: config.MAX_DEADLINE_MS },
     maxConnectionAgeMs: config.MAX_CONNECTION_AGE_MS,
   });
+  const publisher = publisherFor(config.EVENTS_URL)!(config.EVENTS_FORMAT, logger);
+  const outboxOptions = {
+    intervalMs: config.RELAY_INTERVAL_MS,
+    leaseMs: config.EVENT_LEASE_MS,
+    maxAttempts: config.EVENT_MAX_ATTEMPTS,
+    retentionMs: config.EVENT_RETENTION_MS,
+    stockTimeoutMs: config.COMPENSATION_MS,
+  };
+  const outbox = new Outbox(db, stock, publisher, outboxOptions, logger);
   const saga = {
     db,
     stock,
     numbers,
     inFlight: new InFlight(),
-    batches: createBatches(db, stock, config.BATCH_SIZE),
+    batches: createBatches(db, stock, outbox.handOver, config.BATCH_SIZE),
     claimMarginMs: config.CLAIM_MARGIN_MS,
     compensationMs: config.COMPENSATION_MS,
   };
-  const relay = {
-    handle: eventHandler(stock, logPublisher(logger), config.COMPENSATION_MS),
-    leaseMs: config.EVENT_LEASE_MS,
-    maxAttempts: config.EVENT_MAX_ATTEMPTS,
-    logger,
-  };
-  const loops = [
-    new Loop({ name: 'reaper', intervalMs: config.REAPER_INTERVAL_MS, runOnce: () => reapOnce(db, logger), logger }),
-    new Loop({ name: 'relay', intervalMs: config.RELAY_INTERVAL_MS, runOnce: () => relayOnce(db, relay), logger }),
-  ];
+  const runReaper = () => reapOnce(db, logger);
+  const reaper = new Loop({ name: 'reaper', intervalMs: config.REAPER_INTERVAL_MS, runOnce: runReaper, logger });
   const prepare = async () => {
-    await migrate(db.sequelize, [orderTables], logger);
+    await migrate(db.sequelize, orderMigrations, logger);
     await lease.start();
     await readiness.start();
   };
   const stop = async () => {
     await readiness.drain(config.DRAIN_DELAY_MS);
     await host.stop(config.DRAIN_MS);
-    await Promise.all(loops.map((loop) => loop.stop()));
+    await reaper.stop();
+    await outbox.stop();
     await lease.release(numbers.lastMs).catch((err: unknown) => logger.warn({ err }, 'worker id not given back'));
     transport.close();
+    identity.close();
+    stockCredentials.close();
     await readiness.stop();
     await probe.close();
     await db.sequelize.close();
@@ -101,7 +112,8 @@ export async function startOrderService(
     addStandardServices(host, [OrderService], { readiness, reflection: config.REFLECTION === 'on' });
     const listen = () => host.listen(config.LISTEN_ADDRESS);
     const address = await startServing({ prepare, listen, signal, logger });
-    loops.forEach((loop) => loop.start());
+    await outbox.start();
+    reaper.start();
     return { address, stop };
   } catch (error) {
     await stop();

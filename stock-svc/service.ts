@@ -8,11 +8,13 @@ import type { Running } from '../runtime/lifecycle/run-process.ts';
 import { startServing } from '../runtime/lifecycle/start-serving.ts';
 import { addStandardServices } from '../runtime/rpc/add-standard-services.ts';
 import { GrpcHost } from '../runtime/rpc/host.ts';
+import { openIdentity } from '../runtime/rpc/identity/open-identity.ts';
 import { requestLog } from '../runtime/rpc/request-log.ts';
 import { startGate } from '../runtime/rpc/start-gate.ts';
 import type { StockConfig } from './config.ts';
 import { stockTables } from './db/migrations/001-stock.ts';
 import { openStockDb } from './db/models.ts';
+import { stockScopes } from './rpc/scopes.ts';
 import { stockService } from './rpc/stock-service.ts';
 
 /**
@@ -23,6 +25,7 @@ export async function startStockService(
   logger: Logger,
   signal: AbortSignal = new AbortController().signal,
 ): Promise<Running & { address: string }> {
+  const identity = openIdentity(config, logger);
   const db = openStockDb({ url: config.DATABASE_URL, poolSize: config.DATABASE_POOL_SIZE });
   const probe = openDatabase({ url: config.DATABASE_URL, poolSize: 1 });
   const readiness = new Readiness({
@@ -31,7 +34,8 @@ export async function startStockService(
     logger,
   });
   const host = new GrpcHost({
-    interceptors: [requestLog(logger), startGate(readiness)],
+    tls: identity.tls,
+    interceptors: [requestLog(logger), startGate(readiness), identity.interceptor, stockScopes],
     deadline: { defaultMs: config.DEFAULT_DEADLINE_MS, maxMs: config.MAX_DEADLINE_MS },
     maxConnectionAgeMs: config.MAX_CONNECTION_AGE_MS,
   });
@@ -44,6 +48,7 @@ export async function startStockService(
     await host.stop(config.DRAIN_MS);
     await readiness.stop();
     await probe.close();
+    identity.close();
     await db.sequelize.close();
   };
   try {

@@ -1,9 +1,11 @@
 import type { DescMethod, DescMethodUnary, DescService } from '@bufbuild/protobuf';
 import type { Interceptor, ServiceImpl } from '@connectrpc/connect';
-import { Server, ServerCredentials, type UntypedHandleCall, type UntypedServiceImplementation } from '@grpc/grpc-js';
+import { Server, type UntypedHandleCall, type UntypedServiceImplementation } from '@grpc/grpc-js';
 import { type ConnectionOptions, serverConnections } from './connections.ts';
+import { serverCredentials } from './grpc-credentials.ts';
 import { serveStream, type StreamCall, type StreamImpl, type StreamMethod } from './serve-stream.ts';
 import { serveUnary, type UnaryCall, type UnaryCallback, type UnaryImpl } from './serve-unary.ts';
+import type { DoorTls } from './tls.ts';
 
 /** How a host serves. Times in milliseconds. */
 export interface HostOptions extends ConnectionOptions {
@@ -16,6 +18,8 @@ export interface HostOptions extends ConnectionOptions {
   deadline: { defaultMs: number; maxMs: number };
   /** Longest request that is taken, in bytes; a longer one is RESOURCE_EXHAUSTED. Default 1 MiB. */
   maxMessageBytes?: number;
+  /** Default: plain text. */
+  tls?: DoorTls;
 }
 
 /**
@@ -70,7 +74,7 @@ export class GrpcHost {
   /** Listens on `host:port`, port 0 for a free one. Returns the address it got. Fails when the port is taken. */
   async listen(address: string): Promise<string> {
     const port = await new Promise<number>((resolve, reject) => {
-      this.#server.bindAsync(address, ServerCredentials.createInsecure(), (error, bound) =>
+      this.#server.bindAsync(address, serverCredentials(this.#options.tls), (error, bound) =>
         error ? reject(error) : resolve(bound),
       );
     });
@@ -96,7 +100,8 @@ export class GrpcHost {
 
   #handler(method: DescMethod, impl: UnaryImpl, interceptors: Interceptor[]): UntypedHandleCall {
     if (method.methodKind === 'unary') {
-      const served = { method: method as DescMethodUnary, impl, interceptors, deadline: this.#options.deadline };
+      const { deadline, tls } = this.#options;
+      const served = { method: method as DescMethodUnary, impl, interceptors, deadline, tls };
       return (call: UnaryCall, callback: UnaryCallback) => this.#run(serveUnary(served, call, callback));
     }
     if (method.methodKind === 'client_streaming' || interceptors.length > 0)

@@ -5,7 +5,10 @@ import { CallContext } from './call-context.ts';
 import { abortedError, commonError } from './errors.ts';
 import { chain } from './interceptors.ts';
 import { metadataTooLarge, toMetadata } from './metadata.ts';
+import { peerKey } from './peer.ts';
+import { peerOfCall } from './peer-of-call.ts';
 import { safeError, safeStatus } from './status.ts';
+import type { DoorTls } from './tls.ts';
 
 /** What grpc-js hands to a handler of a unary method. */
 export type UnaryCall = ServerUnaryCall<Buffer, Uint8Array>;
@@ -20,15 +23,18 @@ export interface ServedMethod {
   interceptors: Interceptor[];
   /** Milliseconds: of a call whose caller set none, and the most that a caller gets. */
   deadline: { defaultMs: number; maxMs: number };
+  /** Of the port. Default: plain text. */
+  tls?: DoorTls | undefined;
 }
 
 /** Serves one call. Resolves when its implementation has ended, which may be after its answer. */
 export async function serveUnary(
-  { method, impl, interceptors, deadline }: ServedMethod,
+  { method, impl, interceptors, deadline, tls }: ServedMethod,
   call: UnaryCall,
   callback: UnaryCallback,
 ): Promise<void> {
   const context = new CallContext(call, method, deadline);
+  context.values.set(peerKey, peerOfCall(call, tls));
   let replied = false;
   const reply = (error: ConnectError | null, bytes?: Uint8Array, trailer?: Metadata) => {
     if (replied) return;

@@ -2,6 +2,7 @@ import { execute, select } from '../../runtime/db/statements.ts';
 import type { Transaction } from '../../runtime/db/transaction.ts';
 import type { Quantity } from '../domain/quantities.ts';
 import type { NewProduct } from '../domain/read-request.ts';
+import { step } from '../domain/steps.ts';
 import { type Product, productNotFound } from '../domain/take.ts';
 import type { StockDb } from './models.ts';
 
@@ -39,10 +40,12 @@ export async function putProducts(db: StockDb, products: readonly NewProduct[]):
       title,
       unit_price_cents: String(unitPriceCents),
     }));
-  await db.Stock.bulkCreate(rows, {
-    fields: ['product_id', 'title', 'unit_price_cents'],
-    updateOnDuplicate: ['title', 'unit_price_cents'],
-  });
+  await step('put-products', () =>
+    db.Stock.bulkCreate(rows, {
+      fields: ['product_id', 'title', 'unit_price_cents'],
+      updateOnDuplicate: ['title', 'unit_price_cents'],
+    }),
+  );
 }
 
 /**

@@ -2,6 +2,7 @@ import { duplicateKey } from '../../runtime/db/sql-errors.ts';
 import { execute, select } from '../../runtime/db/statements.ts';
 import { inTransaction, type Transaction } from '../../runtime/db/transaction.ts';
 import type { Quantity } from '../domain/quantities.ts';
+import { step } from '../domain/steps.ts';
 import type { StockDb } from './models.ts';
 import { addAvailable } from './products.ts';
 
@@ -18,7 +19,11 @@ export interface Restored {
 export async function restore(db: StockDb, orderNo: string): Promise<Restored> {
   for (;;) {
     try {
-      return await inTransaction(db.sequelize, (tx) => restoreIn(db, orderNo, tx));
+      return await inTransaction(
+        db.sequelize,
+        (tx) => restoreIn(db, orderNo, tx),
+        (commit) => step('restore', commit),
+      );
     } catch (error) {
       // A Deduct put its header in after we saw none: now there is one.
       if (duplicateKey(error) !== 'PRIMARY') throw error;

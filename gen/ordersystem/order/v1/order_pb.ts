@@ -12,7 +12,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file ordersystem/order/v1/order.proto.
  */
 export const file_ordersystem_order_v1_order: GenFile = /*@__PURE__*/
-  fileDesc("CiBvcmRlcnN5c3RlbS9vcmRlci92MS9vcmRlci5wcm90bxIUb3JkZXJzeXN0ZW0ub3JkZXIudjEi/wEKBU9yZGVyEhAKCG9yZGVyX25vGAEgASgJEh4KEWNsaWVudF9yZXF1ZXN0X2lkGAIgASgJSACIAQESMQoGc3RhdHVzGAMgASgOMiEub3JkZXJzeXN0ZW0ub3JkZXIudjEuT3JkZXJTdGF0dXMSLgoFaXRlbXMYBCADKAsyHy5vcmRlcnN5c3RlbS5vcmRlci52MS5PcmRlckl0ZW0SGgoSdG90YWxfYW1vdW50X2NlbnRzGAUgASgDEi8KC2NyZWF0ZV90aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIUChJfY2xpZW50X3JlcXVlc3RfaWQiWgoJT3JkZXJJdGVtEhIKCnByb2R1Y3RfaWQYASABKAMSEAoIcXVhbnRpdHkYAiABKAMSDQoFdGl0bGUYAyABKAkSGAoQdW5pdF9wcmljZV9jZW50cxgEIAEoAyp5CgtPcmRlclN0YXR1cxIcChhPUkRFUl9TVEFUVVNfVU5TUEVDSUZJRUQQABIZChVPUkRFUl9TVEFUVVNfV0FJVF9QQVkQARIVChFPUkRFUl9TVEFUVVNfUEFJRBACEhoKFk9SREVSX1NUQVRVU19DQU5DRUxMRUQQA2IGcHJvdG8z", [file_google_protobuf_timestamp]);
+  fileDesc("CiBvcmRlcnN5c3RlbS9vcmRlci92MS9vcmRlci5wcm90bxIUb3JkZXJzeXN0ZW0ub3JkZXIudjEi/wEKBU9yZGVyEhAKCG9yZGVyX25vGAEgASgJEh4KEWNsaWVudF9yZXF1ZXN0X2lkGAIgASgJSACIAQESMQoGc3RhdHVzGAMgASgOMiEub3JkZXJzeXN0ZW0ub3JkZXIudjEuT3JkZXJTdGF0dXMSLgoFaXRlbXMYBCADKAsyHy5vcmRlcnN5c3RlbS5vcmRlci52MS5PcmRlckl0ZW0SGgoSdG90YWxfYW1vdW50X2NlbnRzGAUgASgDEi8KC2NyZWF0ZV90aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIUChJfY2xpZW50X3JlcXVlc3RfaWQiWgoJT3JkZXJJdGVtEhIKCnByb2R1Y3RfaWQYASABKAMSEAoIcXVhbnRpdHkYAiABKAMSDQoFdGl0bGUYAyABKAkSGAoQdW5pdF9wcmljZV9jZW50cxgEIAEoAyp5CgtPcmRlclN0YXR1cxIcChhPUkRFUl9TVEFUVVNfVU5TUEVDSUZJRUQQABIZChVPUkRFUl9TVEFUVVNfV0FJVF9QQVkQARIVChFPUkRFUl9TVEFUVVNfUEFJRBACEhoKFk9SREVSX1NUQVRVU19DQU5DRUxMRUQQAypbCgtDYW5jZWxsZWRCeRIcChhDQU5DRUxMRURfQllfVU5TUEVDSUZJRUQQABIVChFDQU5DRUxMRURfQllfVVNFUhABEhcKE0NBTkNFTExFRF9CWV9FWFBJUlkQAmIGcHJvdG8z", [file_google_protobuf_timestamp]);
 
 /**
  * One order: what one purchase intent became.
@@ -161,4 +161,45 @@ export type OrderStatus = (typeof OrderStatus)[keyof typeof OrderStatus] | Unkno
  */
 export const OrderStatusSchema: GenEnum<OrderStatus> = /*@__PURE__*/
   enumDesc(file_ordersystem_order_v1_order, 0);
+
+/**
+ * Who cancelled an order.
+ *
+ * @generated from enum ordersystem.order.v1.CancelledBy
+ */
+export const CancelledBy = {
+  /**
+   * The order is not cancelled.
+   *
+   * @generated from enum value: CANCELLED_BY_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * The user, through CancelOrder.
+   *
+   * @generated from enum value: CANCELLED_BY_USER = 1;
+   */
+  USER: 1,
+
+  /**
+   * The service, since the order was not paid in time.
+   *
+   * @generated from enum value: CANCELLED_BY_EXPIRY = 2;
+   */
+  EXPIRY: 2,
+} as const;
+
+/**
+ * Who cancelled an order.
+ *
+ * @generated from enum ordersystem.order.v1.CancelledBy
+ */
+export type CancelledBy = (typeof CancelledBy)[keyof typeof CancelledBy] | UnknownEnum;
+
+/**
+ * Describes the enum ordersystem.order.v1.CancelledBy.
+ */
+export const CancelledBySchema: GenEnum<CancelledBy> = /*@__PURE__*/
+  enumDesc(file_ordersystem_order_v1_order, 1);
 

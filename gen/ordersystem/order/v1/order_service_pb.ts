@@ -251,16 +251,19 @@ export const IntentStateSchema: GenEnum<IntentState> = /*@__PURE__*/
 /**
  * Creates orders so that repeats are harmless: one purchase intent makes one order and takes its stock once.
  *
- * The user is the one that the call's metadata names: `x-user-id`, a positive int64 in decimal, set by a trusted gateway.
+ * The user, a positive int64 in decimal, is the one that the call's metadata names: the `sub` of a token
+ * (`authorization: Bearer`, a JWT), or `x-user-id` from a trusted gateway, which is one with an allowed client certificate,
+ * or on the same machine where that is trusted. Never both: an `x-user-id` beside a token is refused.
+ *
  * Every error carries google.rpc.ErrorInfo (domain `ordersystem`) whose `reason` is named below, and whose metadata
  * `retry` says what a repeat can do: `same_key` (send the same request with the same key again, after RetryInfo's delay
  * when there is one), `new_key` (this intent cannot succeed as it is; a changed one is a new intent with a new key) or
  * `never` (the request itself is wrong).
  *
- * Errors of every RPC: UNAUTHENTICATED `UNAUTHENTICATED`: no user, or not a positive int64. INVALID_ARGUMENT
- * `INVALID_REQUEST`: BadRequest names each field. UNAVAILABLE `SERVICE_UNAVAILABLE`, with RetryInfo: a database or
- * another service is away. DEADLINE_EXCEEDED `DEADLINE_EXCEEDED`: the call's time was over. CANCELLED `CANCELLED`: the
- * caller hung up. INTERNAL `INTERNAL`: a fault of the service; nothing of its text is sent.
+ * Errors of every RPC: UNAUTHENTICATED `UNAUTHENTICATED`: the caller is not known, or not believed, or names no user.
+ * INVALID_ARGUMENT `INVALID_REQUEST`: BadRequest names each field. UNAVAILABLE `SERVICE_UNAVAILABLE`, with RetryInfo: a
+ * database or another service is away. DEADLINE_EXCEEDED `DEADLINE_EXCEEDED`: the call's time was over. CANCELLED
+ * `CANCELLED`: the caller hung up. INTERNAL `INTERNAL`: a fault of the service; nothing of its text is sent.
  *
  * @generated from service ordersystem.order.v1.OrderService
  */
