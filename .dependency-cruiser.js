@@ -90,19 +90,25 @@ const insideService = [
   {
     name: 'rpc-on-top',
     comment: 'rpc → saga → domain: what is below the RPCs runs as well for the reaper and the outbox.',
-    from: { path: '^[^/]+-svc/(saga|outbox|db|domain)/' },
+    from: { path: '^[^/]+-svc/(saga|life|outbox|db|domain)/' },
     to: { path: '^[^/]+-svc/rpc/' },
   },
   {
     name: 'saga-below-rpc',
-    comment: 'The outbox and the tables carry what a saga decided, and decide nothing.',
+    comment: 'The outbox and the tables carry what a saga, or the life of an order, decided, and decide nothing.',
     from: { path: '^[^/]+-svc/(outbox|db|domain)/' },
-    to: { path: '^[^/]+-svc/saga/' },
+    to: { path: '^[^/]+-svc/(saga|life)/' },
+  },
+  {
+    name: 'saga-and-life-apart',
+    comment: 'One makes the order, the other is what becomes of it: neither needs the other.',
+    from: { path: '^[^/]+-svc/(saga|life)/' },
+    to: { path: '^[^/]+-svc/(saga|life)/', pathNot: '^[^/]+-svc/$1/' },
   },
   {
     name: 'outbox-apart',
     comment: 'Requests and sagas leave events in the tables, in their transaction; only the relay sends them.',
-    from: { path: '^[^/]+-svc/(rpc|saga|db|domain)/' },
+    from: { path: '^[^/]+-svc/(rpc|saga|life|db|domain)/' },
     to: { path: '^[^/]+-svc/outbox/' },
   },
   {

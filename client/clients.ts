@@ -30,7 +30,7 @@ export interface ConnectOptions {
 /**
  * A client of order-svc. Its user is a token's `sub`; a trusted gateway, or a caller on the same machine, names him in the header
  * `x-user-id` of each call instead. Calls have a deadline of 5 s unless `timeoutMs` says otherwise, and are repeated on UNAVAILABLE
- * within it, with back-off, when that is harmless: reads, and CreateOrder with a client_request_id.
+ * within it, with back-off, when that is harmless: all but a CreateOrder without a client_request_id.
  *
  * @param target a grpc-js target: `127.0.0.1:50051`, or `dns:///order-svc:50051`.
  */

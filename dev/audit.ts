@@ -31,7 +31,9 @@ const WEEK_MS = 7 * 24 * 3_600_000;
  *
  * 1. Each product: received − Σ deducted + Σ restored = available ≥ 0.
  * 2. Each DEDUCTED header: an order that is not CANCELLED, or a claim, or a STOCK_RESTORE event that is not SENT.
- * 3. Each order: its items, a DEDUCTED header with the same items, and one ORDER_CREATED event unless it is older than `retentionMs`.
+ * 3. Each order: its items, and a header with the same items, DEDUCTED unless it is CANCELLED; one ORDER_CREATED event, one ORDER_PAID
+ *    when it is PAID, one ORDER_CANCELLED when it is CANCELLED, and no other of these. An order older than
+ *    `retentionMs` may have none.
  * 4. No key has two orders. No number has an order and a claim.
  */
 export async function findBrokenRules(orderDb: OrderDb, stockDb: StockDb, retentionMs = WEEK_MS): Promise<string[]> {
@@ -95,7 +97,7 @@ async function brokenNumbers(
   retentionMs: number,
 ): Promise<string[]> {
   const range = [from, to];
-  const [headers, taken, orders, bought, pending, created] = await Promise.all([
+  const [headers, taken, orders, bought, pending, reported] = await Promise.all([
     select<Header>(stockDb.sequelize, `SELECT order_no, state FROM t_stock_deduction ${IN_RANGE}`, range),
     select<Line>(stockDb.sequelize, `${lines('t_stock_record')} AND type = 'DEDUCT' ${BY_PRODUCT}`, range),
     select<OrderRow>(
@@ -110,9 +112,10 @@ async function brokenNumbers(
         SELECT order_no FROM t_event_record ${IN_RANGE} AND event_type = 'STOCK_RESTORE' AND status <> 'SENT'`,
       [...range, ...range],
     ),
-    select<{ order_no: string }>(
+    select<{ order_no: string; event_type: string }>(
       orderDb.sequelize,
-      `SELECT order_no FROM t_event_record ${IN_RANGE} AND event_type = 'ORDER_CREATED'`,
+      `SELECT order_no, event_type FROM t_event_record ${IN_RANGE}
+        AND event_type IN ('ORDER_CREATED', 'ORDER_PAID', 'ORDER_CANCELLED')`,
       range,
     ),
   ]);
@@ -121,7 +124,7 @@ async function brokenNumbers(
   const statuses = new Map(orders.map((order) => [order.order_no, order.status]));
   const old = new Set(orders.filter((order) => Number(order.old) === 1).map((order) => order.order_no));
   const waiting = new Set(pending.map((row) => row.order_no));
-  const events = Map.groupBy(created, (row) => row.order_no);
+  const events = Map.groupBy(reported, (row) => row.order_no);
   const [takenOf, boughtOf] = [byOrder(taken), byOrder(bought)];
 
   for (const [orderNo, state] of states) {
@@ -136,9 +139,12 @@ async function brokenNumbers(
     const state = states.get(orderNo);
     if (status !== 'CANCELLED' && state !== 'DEDUCTED')
       broken.push(`order ${orderNo} is ${status}, its stock ${state}`);
-    const count = events.get(orderNo)?.length ?? 0;
-    if (count !== 1 && !(count === 0 && old.has(orderNo)))
-      broken.push(`order ${orderNo} has ${count} ORDER_CREATED events`);
+    const due = status === 'WAIT_PAY' ? 'ORDER_CREATED' : ['ORDER_CREATED', `ORDER_${status}`].toSorted().join();
+    const found = (events.get(orderNo) ?? [])
+      .map((row) => row.event_type)
+      .toSorted()
+      .join();
+    if (found !== due && !old.has(orderNo)) broken.push(`order ${orderNo} is ${status}, its events ${found}`);
   }
   return broken;
 }

@@ -40,6 +40,8 @@ const schema = z.object({
     .default('log:')
     .refine((url) => publisherFor(url) !== undefined, 'must be log: or nats://user:password@host:port'),
   EVENTS_FORMAT: z.enum(['json', 'protobuf'], { error: 'must be json or protobuf' }).default('json'),
+  ORDER_PAY_WINDOW_MS: integer(1_000, 31_536_000_000, 1_800_000),
+  EXPIRY_INTERVAL_MS: integer(10, 600_000, 1_000),
   RELAY_INTERVAL_MS: integer(10, 600_000, 200),
   EVENT_LEASE_MS: integer(1_000, 600_000, 30_000),
   EVENT_MAX_ATTEMPTS: integer(1, 100_000, 50),
@@ -47,7 +49,7 @@ const schema = z.object({
   WORKER_LEASE_MS: integer(300, 600_000, 30_000),
   HEALTH_INTERVAL_MS: integer(10, 600_000, 1_000),
   REFLECTION: onOff('on'),
-  MAX_CONNECTION_AGE_MS: integer(1_000, 86_400_000, 300_000),
+  CONNECTION_AGE_MS: integer(1_000, 86_400_000, 300_000),
   DRAIN_DELAY_MS: integer(0, 600_000, 0),
   DRAIN_MS: integer(0, 600_000, 10_000),
 });

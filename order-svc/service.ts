@@ -22,6 +22,7 @@ import { orderMigrations } from './db/migrations.ts';
 import { openOrderDb } from './db/models.ts';
 import { DatabaseWorkerLease } from './db/worker-lease.ts';
 import { OrderNumbers } from './domain/order-numbers.ts';
+import { expireOnce } from './life/expiry.ts';
 import { Outbox } from './outbox/outbox.ts';
 import { publisherFor } from './outbox/publishers.ts';
 import { orderService } from './rpc/order-service.ts';
@@ -31,8 +32,8 @@ import { reapOnce } from './saga/reaper.ts';
 import { openStockCredentials } from './stock-credentials.ts';
 
 /**
- * Starts order-svc: serves when its database is there and migrated and a worker id is leased; then runs its reaper and its relay. Gives
- * up when the signal is aborted before that.
+ * Starts order-svc: serves when its database is there and migrated and a worker id is leased; then runs its reaper, its expiry and its
+ * relay. Gives up when the signal is aborted before that.
  */
 export async function startOrderService(
   config: OrderConfig,
@@ -67,7 +68,7 @@ export async function startOrderService(
     tls: identity.tls,
     interceptors: [requestLog(logger), startGate(readiness), identity.interceptor],
     deadline: { defaultMs: config.DEFAULT_DEADLINE_MS, maxMs: config.MAX_DEADLINE_MS },
-    maxConnectionAgeMs: config.MAX_CONNECTION_AGE_MS,
+    maxConnectionAgeMs: config.CONNECTION_AGE_MS,
   });
   const publisher = publisherFor(config.EVENTS_URL)!(config.EVENTS_FORMAT, logger);
   const outboxOptions = {
@@ -84,11 +85,16 @@ export async function startOrderService(
     numbers,
     inFlight: new InFlight(),
     batches: createBatches(db, stock, outbox.handOver, config.BATCH_SIZE),
+    wakeRelay: () => outbox.handOver.wake(),
     claimMarginMs: config.CLAIM_MARGIN_MS,
     compensationMs: config.COMPENSATION_MS,
   };
-  const runReaper = () => reapOnce(db, logger);
-  const reaper = new Loop({ name: 'reaper', intervalMs: config.REAPER_INTERVAL_MS, runOnce: runReaper, logger });
+  const loop = (name: string, intervalMs: number, runOnce: () => Promise<boolean>) =>
+    new Loop({ name, intervalMs, runOnce, logger });
+  const loops = [
+    loop('reaper', config.REAPER_INTERVAL_MS, () => reapOnce(db, logger)),
+    loop('expiry', config.EXPIRY_INTERVAL_MS, () => expireOnce(db, config.ORDER_PAY_WINDOW_MS, logger)),
+  ];
   const prepare = async () => {
     await migrate(db.sequelize, orderMigrations, logger);
     await lease.start();
@@ -97,7 +103,7 @@ export async function startOrderService(
   const stop = async () => {
     await readiness.drain(config.DRAIN_DELAY_MS);
     await host.stop(config.DRAIN_MS);
-    await reaper.stop();
+    await Promise.all(loops.map((one) => one.stop()));
     await outbox.stop();
     await lease.release(numbers.lastMs).catch((err: unknown) => logger.warn({ err }, 'worker id not given back'));
     transport.close();
@@ -113,7 +119,7 @@ export async function startOrderService(
     const listen = () => host.listen(config.LISTEN_ADDRESS);
     const address = await startServing({ prepare, listen, signal, logger });
     await outbox.start();
-    reaper.start();
+    loops.forEach((one) => one.start());
     return { address, stop };
   } catch (error) {
     await stop();

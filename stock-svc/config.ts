@@ -14,7 +14,7 @@ const schema = z.object({
   MAX_DEADLINE_MS: integer(100, 600_000, 30_000),
   HEALTH_INTERVAL_MS: integer(10, 600_000, 1_000),
   REFLECTION: onOff('on'),
-  MAX_CONNECTION_AGE_MS: integer(1_000, 86_400_000, 300_000),
+  CONNECTION_AGE_MS: integer(1_000, 86_400_000, 300_000),
   DRAIN_DELAY_MS: integer(0, 600_000, 0),
   DRAIN_MS: integer(0, 600_000, 10_000),
 });

@@ -37,7 +37,7 @@ export async function startStockService(
     tls: identity.tls,
     interceptors: [requestLog(logger), startGate(readiness), identity.interceptor, stockScopes],
     deadline: { defaultMs: config.DEFAULT_DEADLINE_MS, maxMs: config.MAX_DEADLINE_MS },
-    maxConnectionAgeMs: config.MAX_CONNECTION_AGE_MS,
+    maxConnectionAgeMs: config.CONNECTION_AGE_MS,
   });
   const prepare = async () => {
     await migrate(db.sequelize, [stockTables], logger);

@@ -13,7 +13,7 @@ import type { Sessions } from './session.ts';
 export function forwardOrders(
   orders: Client<typeof OrderService>,
   sessions: Sessions,
-): ServiceImpl<typeof OrderService> {
+): Partial<ServiceImpl<typeof OrderService>> {
   const asUser = ({ requestHeader, signal, timeoutMs }: HandlerContext): CallOptions => {
     const user = sessions.userOf(requestHeader.get('cookie'));
     if (user === undefined) throw new ConnectError('nobody is signed in', Code.Unauthenticated);

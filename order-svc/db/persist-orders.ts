@@ -4,6 +4,7 @@ import { inTransaction } from '../../runtime/db/transaction.ts';
 import { step } from '../domain/steps.ts';
 import { toDecimal } from '../domain/money.ts';
 import type { NewOrder, Order } from '../domain/order.ts';
+import { orderPayload } from '../domain/order-payload.ts';
 import { claimsStatement, deleteClaimsStatement, type NewClaim } from './claims.ts';
 import type { EventHandOver, EventLease, LeasedEvent } from './events.ts';
 import type { OrderDb } from './models.ts';
@@ -96,18 +97,6 @@ function insertEvents(events: readonly NewEvent[], lease: EventLease | undefined
 }
 
 function createdEvent(order: NewOrder): NewEvent {
-  const payload = {
-    order_no: order.orderNo,
-    user_id: String(order.userId),
-    client_request_id: order.clientRequestId,
-    total_amount_cents: String(order.totalAmountCents),
-    items: order.items.map((item) => ({
-      product_id: String(item.productId),
-      quantity: String(item.quantity),
-      title: item.title,
-      unit_price_cents: String(item.unitPriceCents),
-    })),
-  };
   const eventId = `${order.orderNo}.ORDER_CREATED`;
-  return { eventId, orderNo: order.orderNo, eventType: 'ORDER_CREATED', payload, attempts: 1 };
+  return { eventId, orderNo: order.orderNo, eventType: 'ORDER_CREATED', payload: orderPayload(order), attempts: 1 };
 }

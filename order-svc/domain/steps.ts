@@ -11,6 +11,11 @@ export const orderSteps = [
   'compensate.restore',
   'compensate.unclaim',
   'stage-restores',
+  // the life of an order
+  'pay',
+  'refuse-payment',
+  'cancel',
+  'expire',
   // the outbox
   'events.lease',
   'event.handle',

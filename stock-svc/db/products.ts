@@ -62,8 +62,12 @@ export async function addAvailable(
   const changed = await execute(
     db.sequelize,
     `UPDATE t_stock SET available = available + CASE product_id ${cases} END
-      WHERE product_id IN (?) ORDER BY product_id`,
-    [...quantities.flatMap(({ productId, quantity }) => [productId, quantity]), quantities.map((one) => one.productId)],
+      WHERE product_id IN (?) ORDER BY product_id LIMIT ?`,
+    [
+      ...quantities.flatMap(({ productId, quantity }) => [productId, quantity]),
+      quantities.map((one) => one.productId),
+      quantities.length,
+    ],
     transaction,
   );
   if (changed === quantities.length) return;

@@ -26,7 +26,7 @@ export interface OrderNode {
   readonly client: Client<typeof OrderService>;
   readonly address: string;
   /** Between it and its database. */
-  readonly sql: SqlProxy;
+  readonly sql: SqlProxy & { url: string };
   /** Between it and stock-svc. */
   readonly edge: StockEdge;
   /** Cuts it off from everything, for good: as near to a crash as a process that lives can come. */
@@ -41,7 +41,7 @@ export interface System {
   readonly stockAddress: string;
   /** Between stock-svc and its database. */
   readonly stockSql: SqlProxy;
-  /** Starts one more order-svc on the same database. Its reaper and its relay rest: tests run single passes. */
+  /** Starts one more order-svc on the same database. Its reaper, its expiry and its relay rest: tests run single passes. */
   orderNode(env?: Record<string, string>): Promise<OrderNode>;
   audit(): Promise<void>;
   stop(): Promise<void>;
@@ -111,6 +111,7 @@ async function startOrderNode(orderUrl: string, stockAddress: string, env: Recor
     STOCK_TARGET: edge.address,
     LISTEN_ADDRESS: '127.0.0.1:0',
     REAPER_INTERVAL_MS: REST,
+    EXPIRY_INTERVAL_MS: REST,
     RELAY_INTERVAL_MS: REST,
     COMPENSATION_MS: '1000',
     DRAIN_MS: '0',

@@ -31,6 +31,7 @@ describe('an order number that is taken', () => {
       stock: system.stock,
       numbers: { next: () => Promise.resolve(numbers.shift()!) },
       inFlight: new InFlight(),
+      wakeRelay: () => undefined,
       batches: createBatches(system.orderDb, system.stock, unleased, 1),
       claimMarginMs: 1000,
       compensationMs: 1000,
