@@ -1,8 +1,8 @@
 // Who may import whom. `npm run check -- imports` holds it; a broken rule is named with the import that breaks it.
 
 const services = '^[^/]+-svc/';
-const production = '^(gen|runtime|client|[^/]+-svc)/';
-const productionEntries = ['^[^/]+-svc/main\\.ts$', '^client/'];
+const production = '^(gen|runtime|client|ops|[^/]+-svc)/';
+const productionEntries = ['^[^/]+-svc/main\\.ts$', '^client/', '^ops/(main\\.ts|ordersystem\\.js)$'];
 const notDeployed = '^(dev|test|test-browser|bench|examples)/';
 const devEntries = [
   '^(dev|bench)/[^/]+\\.ts$',
@@ -70,6 +70,13 @@ const betweenFolders = [
     comment: 'A caller has his own way to his own database.',
     from: { path: '^(client|examples/points)/' },
     to: { path: 'node_modules/(sequelize|umzug)/', reachable: true },
+  },
+  {
+    name: 'ops-imports-no-inside-of-a-service',
+    comment:
+      'It asks the services, and reads the tables, which it knows by itself. Of the inside only what a number is made of.',
+    from: { path: '^ops/' },
+    to: { dependencyTypes: ['local'], pathNot: '^((ops|client|gen|runtime)/|order-svc/domain/order-no\\.ts$)' },
   },
   {
     name: 'production-imports-no-dev-or-test',

@@ -1,6 +1,6 @@
 // How long it takes until 100,000 orders that nobody has paid are cancelled and their stock is back, and what CreateOrder at 64 callers
 // is like meanwhile: node bench/expiry.ts [ORDERS]
-import { findBrokenRules } from '../dev/audit.ts';
+import { findBrokenRules } from '../ops/audit/audit.ts';
 import { type CommandContext, runCommand } from '../dev/run-command.ts';
 import { execute, select } from '../runtime/db/statements.ts';
 import { seedOrders } from './seed-orders.ts';
@@ -33,8 +33,9 @@ async function run({ cleanup, print }: CommandContext): Promise<number> {
   print(`all stock given back after ${seconds()}`);
   print(line('after', await stack.load.run(WORK)));
 
-  const broken = await findBrokenRules(stack.orderDb, stack.stockDb);
-  broken.forEach((rule) => print(`BROKEN ${rule}`));
+  const databases = { order: stack.orderDb.sequelize, stock: stack.stockDb.sequelize };
+  const broken = await findBrokenRules(databases);
+  broken.forEach(({ message }) => print(`BROKEN ${message}`));
   return broken.length > 0 ? 1 : 0;
 }
 

@@ -10,6 +10,9 @@ import { requireFreePort } from './require-free-port.ts';
 export interface Stack {
   readonly orderAddress: string;
   readonly stockAddress: string;
+  /** The databases of the services. */
+  readonly orderUrl: string;
+  readonly stockUrl: string;
   /** The database server: what it is, and where its data stays; undefined for a server of somebody else. */
   readonly database: string;
   readonly dataDir: string | undefined;
@@ -56,6 +59,8 @@ export async function startStack({ cleanup, print }: CommandContext): Promise<St
   return {
     orderAddress,
     stockAddress,
+    orderUrl: orderDb,
+    stockUrl: stockDb,
     database: server.version,
     dataDir: server.source === 'url' ? undefined : dataDir,
     died,

@@ -53,6 +53,8 @@ const ONE_OF = "order_no IN (?) AND CONCAT(event_id, '') IN (?)";
 const OLDEST = `AND NOT EXISTS (SELECT 1 FROM t_event_record older FORCE INDEX (PRIMARY)
           WHERE older.order_no = e.order_no AND older.lane = 'NEWS' AND older.status IN ('WAIT', 'DEAD')
             AND (older.create_time, older.event_id) < (e.create_time, e.event_id))`;
+/** Characters that `last_error` holds. */
+const LAST_ERROR_LENGTH = 512;
 
 /**
  * Leases events that are due, for so many milliseconds; of the news of each order only the oldest, so that one that is DEAD holds up
@@ -131,14 +133,20 @@ async function settle(db: OrderDb, events: readonly LeasedEvent[], change: strin
 }
 
 /** Gives an event back, to be tried again after so many milliseconds; undefined: never, a person has to look at it. */
-export async function settleFailed(db: OrderDb, event: LeasedEvent, retryMs: number | undefined): Promise<void> {
+export async function settleFailed(
+  db: OrderDb,
+  event: LeasedEvent,
+  retryMs: number | undefined,
+  error: unknown,
+): Promise<void> {
   await execute(
     db.sequelize,
-    `UPDATE t_event_record SET status = ?, lease_owner = NULL, lease_time = NULL,
+    `UPDATE t_event_record SET status = ?, last_error = ?, lease_owner = NULL, lease_time = NULL,
         next_retry_time = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND
       WHERE order_no = ? AND event_id = ? AND lease_owner = ?`,
     [
       retryMs === undefined ? 'DEAD' : 'WAIT',
+      String(error).slice(0, LAST_ERROR_LENGTH).toWellFormed(),
       Math.round((retryMs ?? 0) * 1000),
       event.orderNo,
       event.eventId,

@@ -48,11 +48,12 @@ interface EventRow {
   order_no: string;
   event_type: string;
   payload: unknown;
-  status?: 'WAIT' | 'SENT' | 'DEAD';
+  status?: 'WAIT' | 'SENT' | 'DEAD' | 'PARKED';
   attempts?: number;
   next_retry_time?: Date;
   lease_owner?: string | null;
   lease_time?: Date | null;
+  last_error?: string | null;
   create_time?: Date;
 }
 
@@ -130,6 +131,7 @@ function models(sequelize: Sequelize) {
       next_retry_time: DataTypes.DATE(3),
       lease_owner: DataTypes.STRING(36),
       lease_time: DataTypes.DATE(3),
+      last_error: DataTypes.STRING(512),
       create_time: DataTypes.DATE(6),
     }),
     WorkerLease: sequelize.define<WorkerLeaseModel>('t_worker_lease', {

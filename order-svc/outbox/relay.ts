@@ -125,7 +125,7 @@ export class Relay {
     const { maxAttempts, logger, backoff = { baseMs: 200, maxMs: 600_000 } } = this.#options;
     const dead = event.attempts >= maxAttempts;
     const retryMs = dead ? undefined : fullJitterMs(event.attempts - 1, backoff);
-    await step('event.give-back', () => settleFailed(this.#db, event, retryMs));
+    await step('event.give-back', () => settleFailed(this.#db, event, retryMs, err));
     const line = { event_id: event.eventId, order_no: event.orderNo, attempts: event.attempts, err };
     if (dead) logger.error(line, 'event is DEAD: a person has to look at it');
     else logger.warn(line, 'event failed, will be tried again');

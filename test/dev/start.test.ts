@@ -35,6 +35,9 @@ describe('npm start', function () {
     const asked = await paste(await first.line(/^npx buf curl .*\/GetOrderByClientRequestId$/));
     assert.deepEqual(asked, { state: 'INTENT_STATE_CREATED', order: made.order });
     assert.equal(await availableBy(first), '998');
+    const audit = await first.line(/npx ordersystem audit$/);
+    const { stdout } = await promisify(execFile)('/bin/sh', ['-c', audit], { cwd: root });
+    assert.match(stdout, /^1 numbers in .*: every rule holds\n$/);
 
     first.signal('SIGTERM');
     assert.equal(await first.ended, 0);

@@ -3,7 +3,7 @@ import type { CommandContext } from '../../dev/run-command.ts';
 import type { Kind } from './kind.ts';
 import { People } from './people.ts';
 import type { Result } from './table.ts';
-import { settle, violationsOf } from './verdict.ts';
+import { brokenMeanwhile, settle, violationsOf } from './verdict.ts';
 import { startWorld, type World } from './world.ts';
 
 const PRODUCTS = 8;
@@ -28,7 +28,9 @@ export async function runKind(
     const from = people.intents.length;
     const wrong: string[] = [];
     try {
-      result.faults += await one.run({ world, people, random });
+      const work = one.run({ world, people, random });
+      wrong.push(...(await brokenMeanwhile(world, work)));
+      result.faults += await work;
     } catch (error) {
       wrong.push(String(error));
     }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { findBrokenRules } from '../../dev/audit.ts';
+import { findBrokenRules } from '../../ops/audit/audit.ts';
 import { select } from '../../runtime/db/statements.ts';
 import type { Intent } from './people.ts';
 import type { World } from './world.ts';
@@ -23,9 +23,24 @@ export async function settle({ orderDb }: World): Promise<number | undefined> {
   return undefined;
 }
 
+/** What an audit reports while something is at work: nothing, since no crash and no loss breaks a rule at any moment. */
+export async function brokenMeanwhile({ orderDb, stockDb }: World, work: Promise<unknown>): Promise<string[]> {
+  let over = false;
+  const done = () => void (over = true);
+  work.then(done, done);
+  const broken: string[] = [];
+  while (!over) {
+    const findings = await findBrokenRules({ order: orderDb.sequelize, stock: stockDb.sequelize });
+    broken.push(...findings.map(({ message }) => `while at work: ${message}`));
+    await sleep(100);
+  }
+  return broken;
+}
+
 /** What of the promise does not hold, once all is settled. */
 export async function violationsOf({ orderDb, stockDb }: World, intents: readonly Intent[]): Promise<string[]> {
-  const violations = await findBrokenRules(orderDb, stockDb);
+  const broken = await findBrokenRules({ order: orderDb.sequelize, stock: stockDb.sequelize });
+  const violations = broken.map(({ message }) => message);
   const dead = await select<{ event_id: string }>(
     orderDb.sequelize,
     "SELECT event_id FROM t_event_record WHERE status NOT IN ('SENT', 'WAIT')",

@@ -13,6 +13,11 @@ export function curlCommands(orderAddress: string, stockAddress: string, key: st
   ];
 }
 
+/** How to look into the databases. */
+export function auditCommand(orderUrl: string, stockUrl: string): string {
+  return `ORDER_DATABASE_URL=${orderUrl} STOCK_DATABASE_URL=${stockUrl} npx ordersystem audit`;
+}
+
 function asUser(url: string, body: object): string {
   return curl(url, body, "-H 'x-user-id: 42' ");
 }
