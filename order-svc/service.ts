@@ -85,7 +85,7 @@ export async function startOrderService(
     numbers,
     inFlight: new InFlight(),
     batches: createBatches(db, stock, outbox.handOver, config.BATCH_SIZE),
-    wakeRelay: () => outbox.handOver.wake(),
+    wakeRelay: () => outbox.wake(),
     claimMarginMs: config.CLAIM_MARGIN_MS,
     compensationMs: config.COMPENSATION_MS,
   };

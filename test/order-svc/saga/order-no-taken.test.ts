@@ -22,7 +22,7 @@ describe('an order number that is taken', () => {
   });
 
   const number = () => String(++last);
-  const unleased = { lease: () => undefined, push: () => undefined, wake: () => undefined };
+  const unleased = { lease: () => undefined, push: () => undefined };
 
   /** Runs the saga on the real database and the real stock-svc, with numbers that the test chooses. */
   function create(numbers: string[], quantity: bigint) {
