@@ -1,10 +1,12 @@
 import { z } from 'zod';
-import { databaseUrl, integer, listenAddress, loadConfig, logLevel } from '../runtime/lifecycle/config.ts';
+import { corsOrigins, databaseUrl, integer, listenAddress, loadConfig, logLevel } from '../runtime/lifecycle/config.ts';
 
 const schema = z.object({
   DATABASE_URL: databaseUrl,
   STOCK_TARGET: z.string().default('127.0.0.1:50052'),
   LISTEN_ADDRESS: listenAddress('127.0.0.1:50051'),
+  HTTP_LISTEN_ADDRESS: listenAddress('none'),
+  HTTP_CORS_ORIGINS: corsOrigins,
   LOG_LEVEL: logLevel,
   BATCH_SIZE: integer(1, 256, 64),
   DATABASE_POOL_SIZE: integer(2, 1000, 10),

@@ -4,9 +4,10 @@ import { StockService } from '../gen/ordersystem/stock/v1/stock_service_pb.ts';
 import { migrate } from '../runtime/db/migrate.ts';
 import type { Logger } from '../runtime/lifecycle/logger.ts';
 import { Loop } from '../runtime/lifecycle/loop.ts';
-import type { Running } from '../runtime/lifecycle/run-process.ts';
+import type { Listening } from '../runtime/lifecycle/run-process.ts';
 import { deadlineInterceptor } from '../runtime/rpc/deadline.ts';
 import { GrpcHost } from '../runtime/rpc/host.ts';
+import { HttpDoor } from '../runtime/rpc/http-door.ts';
 import { requestLog } from '../runtime/rpc/request-log.ts';
 import { retryInterceptor } from '../runtime/rpc/retry.ts';
 import { createGrpcTransport } from '../runtime/rpc/transport.ts';
@@ -23,7 +24,7 @@ import { InFlight } from './saga/in-flight.ts';
 import { reapOnce } from './saga/reaper.ts';
 
 /** Starts order-svc: migrates, leases a worker id, listens, and runs its reaper and its relay. */
-export async function startOrderService(config: OrderConfig, logger: Logger): Promise<Running & { address: string }> {
+export async function startOrderService(config: OrderConfig, logger: Logger): Promise<Listening> {
   const db = openOrderDb({ url: config.DATABASE_URL, poolSize: config.DATABASE_POOL_SIZE });
   const lease = new DatabaseWorkerLease(db, { leaseMs: config.WORKER_LEASE_MS, logger });
   const numbers = new OrderNumbers(lease);
@@ -35,10 +36,12 @@ export async function startOrderService(config: OrderConfig, logger: Logger): Pr
     ],
   });
   const stock = createClient(StockService, transport);
-  const host = new GrpcHost({
+  const serving = {
     interceptors: [requestLog(logger)],
     deadline: { defaultMs: config.DEFAULT_DEADLINE_MS, maxMs: config.MAX_DEADLINE_MS },
-  });
+  };
+  const host = new GrpcHost(serving);
+  const door = new HttpDoor({ ...serving, corsOrigins: config.HTTP_CORS_ORIGINS });
   const saga = {
     db,
     stock,
@@ -59,7 +62,7 @@ export async function startOrderService(config: OrderConfig, logger: Logger): Pr
     new Loop({ name: 'relay', intervalMs: config.RELAY_INTERVAL_MS, runOnce: () => relayOnce(db, relay), logger }),
   ];
   const stop = async () => {
-    await host.stop(config.DRAIN_MS);
+    await Promise.all([host.stop(config.DRAIN_MS), door.stop(config.DRAIN_MS)]);
     await Promise.all(loops.map((loop) => loop.stop()));
     await lease.release(numbers.lastMs).catch((err: unknown) => logger.warn({ err }, 'worker id not given back'));
     transport.close();
@@ -68,11 +71,14 @@ export async function startOrderService(config: OrderConfig, logger: Logger): Pr
   try {
     await migrate(db.sequelize, [orderTables], logger);
     await lease.start();
-    host.add(OrderService, orderService(saga));
+    const service = orderService(saga);
+    host.add(OrderService, service);
+    door.add(OrderService, service);
     const address = await host.listen(config.LISTEN_ADDRESS);
+    const httpAddress = await door.listen(config.HTTP_LISTEN_ADDRESS);
     loops.forEach((loop) => loop.start());
-    logger.info({ address }, 'listening');
-    return { address, stop };
+    logger.info({ address, http_address: httpAddress }, 'listening');
+    return { address, httpAddress, stop };
   } catch (error) {
     await stop();
     throw error;

@@ -1,8 +1,9 @@
 import { StockService } from '../gen/ordersystem/stock/v1/stock_service_pb.ts';
 import { migrate } from '../runtime/db/migrate.ts';
 import type { Logger } from '../runtime/lifecycle/logger.ts';
-import type { Running } from '../runtime/lifecycle/run-process.ts';
+import type { Listening } from '../runtime/lifecycle/run-process.ts';
 import { GrpcHost } from '../runtime/rpc/host.ts';
+import { HttpDoor } from '../runtime/rpc/http-door.ts';
 import { requestLog } from '../runtime/rpc/request-log.ts';
 import type { StockConfig } from './config.ts';
 import { stockTables } from './db/migrations/001-stock.ts';
@@ -10,22 +11,27 @@ import { openStockDb } from './db/models.ts';
 import { stockService } from './rpc/stock-service.ts';
 
 /** Starts stock-svc: migrates, then listens. */
-export async function startStockService(config: StockConfig, logger: Logger): Promise<Running & { address: string }> {
+export async function startStockService(config: StockConfig, logger: Logger): Promise<Listening> {
   const db = openStockDb({ url: config.DATABASE_URL, poolSize: config.DATABASE_POOL_SIZE });
-  const host = new GrpcHost({
+  const serving = {
     interceptors: [requestLog(logger)],
     deadline: { defaultMs: config.DEFAULT_DEADLINE_MS, maxMs: config.MAX_DEADLINE_MS },
-  });
+  };
+  const host = new GrpcHost(serving);
+  const door = new HttpDoor({ ...serving, corsOrigins: config.HTTP_CORS_ORIGINS });
   const stop = async () => {
-    await host.stop(config.DRAIN_MS);
+    await Promise.all([host.stop(config.DRAIN_MS), door.stop(config.DRAIN_MS)]);
     await db.sequelize.close();
   };
   try {
     await migrate(db.sequelize, [stockTables], logger);
-    host.add(StockService, stockService(db, config.BATCH_SIZE));
+    const service = stockService(db, config.BATCH_SIZE);
+    host.add(StockService, service);
+    door.add(StockService, service);
     const address = await host.listen(config.LISTEN_ADDRESS);
-    logger.info({ address }, 'listening');
-    return { address, stop };
+    const httpAddress = await door.listen(config.HTTP_LISTEN_ADDRESS);
+    logger.info({ address, http_address: httpAddress }, 'listening');
+    return { address, httpAddress, stop };
   } catch (error) {
     await stop();
     throw error;

@@ -31,16 +31,36 @@ export const databaseUrl = z.string('is required: mysql://user:password@host:por
   return url?.protocol === 'mysql:' && url.hostname !== '' && url.pathname.length > 1;
 }, 'must be mysql://user:password@host:port/database');
 
-/** `host:port` to listen on. Nothing but loopback is allowed while no identity is configured: whoever connects is trusted. */
+/**
+ * `host:port` to listen on. Nothing but loopback is allowed while no identity is configured: whoever connects is trusted. Where the
+ * fallback is `none`, that is allowed too: nothing listens.
+ */
 export function listenAddress(fallback: string) {
+  const isNone = (text: string) => text === 'none' && fallback === 'none';
   return z
     .string()
     .default(fallback)
-    .refine((text) => /^.+:\d{1,5}$/.test(text) && Number(text.split(':').at(-1)) <= 65_535, 'must be host:port')
+    .refine((text) => isNone(text) || isAddress(text), 'must be host:port')
     .refine(
-      (text) => /^(127\.\d+\.\d+\.\d+|localhost|\[::1\]):\d+$/.test(text),
+      (text) => isNone(text) || /^(127\.\d+\.\d+\.\d+|localhost|\[::1\]):\d+$/.test(text),
       'must be a loopback address: callers are not identified, so no other may reach this service',
     );
+}
+
+function isAddress(text: string): boolean {
+  return /^.+:\d{1,5}$/.test(text) && Number(text.split(':').at(-1)) <= 65_535;
+}
+
+/** Origins of pages that may call from a browser, separated by commas. Default: none. */
+export const corsOrigins = z
+  .string()
+  .default('none')
+  .transform((text) => (text === 'none' ? [] : text.split(',').map((origin) => origin.trim())))
+  .refine((origins) => origins.every(isOrigin), 'must be origins such as https://shop.example, separated by commas');
+
+/** As browsers send it: scheme and host, the port unless it is the scheme's own, and nothing behind. */
+function isOrigin(text: string): boolean {
+  return /^https?:/.test(text) && URL.parse(text)?.origin === text;
 }
 
 /** Lowest level that is logged. */

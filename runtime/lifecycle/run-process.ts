@@ -7,6 +7,14 @@ export interface Running {
   stop(): Promise<void>;
 }
 
+/** A service that is up. */
+export interface Listening extends Running {
+  /** Its gRPC port: `host:port`. */
+  readonly address: string;
+  /** Its HTTP port; `none` when it has none. */
+  readonly httpAddress: string;
+}
+
 /**
  * The life of a service's process: start; on SIGTERM or SIGINT stop and exit 0; on a second one exit 1 at once. Exits 1 when the
  * start fails, and when a promise is rejected that nobody handles.
