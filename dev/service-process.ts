@@ -36,6 +36,8 @@ export interface ServiceOptions {
 export class ServiceProcess {
   /** Resolves to the address when the service listens. Rejects with its last lines when it ends before, or takes too long. */
   readonly ready: Promise<string>;
+  /** Its HTTP address, once `ready` has resolved; `none` when it has none. */
+  httpAddress = 'none';
   /** Rejects with its last lines when the service ends without having been told to; never resolves. */
   readonly died: Promise<never>;
   readonly #name: string;
@@ -51,7 +53,7 @@ export class ServiceProcess {
       // A session of its own: Ctrl-C in the terminal reaches this process only, which decides what ends when.
       detached: true,
       // The line that says where it listens is of level info.
-      env: { ...process.env, LOG_LEVEL: 'info', ...env },
+      env: { ...process.env, LOG_LEVEL: 'info', HTTP_LISTEN_ADDRESS: 'none', ...env },
       stdio: ['pipe', 'pipe', 'pipe'],
     });
     // A service that has ended reads no signal; that is no error of ours.
@@ -64,7 +66,8 @@ export class ServiceProcess {
       lines.on('line', (line) => {
         this.#keep(`${line}\n`);
         onLine?.(line);
-        const address = listeningAt(line);
+        const { address, httpAddress } = listeningAt(line) ?? {};
+        if (httpAddress !== undefined) this.httpAddress = httpAddress;
         if (address !== undefined) listening.resolve(address);
       });
       // Nobody reads them: what splits them would take more of the machine than the service that writes them.
@@ -138,11 +141,11 @@ export class ServiceProcess {
   }
 }
 
-function listeningAt(line: string): string | undefined {
+function listeningAt(line: string): { address: string; httpAddress: string } | undefined {
   if (!line.startsWith('{')) return undefined;
   try {
-    const { message, address } = JSON.parse(line) as { message?: unknown; address?: unknown };
-    return message === 'listening' && typeof address === 'string' ? address : undefined;
+    const { message, address, http_address: httpAddress } = JSON.parse(line) as Record<string, unknown>;
+    return message === 'listening' ? { address: String(address), httpAddress: String(httpAddress) } : undefined;
   } catch {
     // Not one of the service's own lines.
     return undefined;
