@@ -52,7 +52,9 @@ describe('README', () => {
     const expected = Object.entries({ ...stock, ...order }).map(([name, value]) => {
       if (name === 'DATABASE_URL') return [name, 'required', 'both'];
       const fallback =
-        name === 'LISTEN_ADDRESS' ? `${order.LISTEN_ADDRESS}, stock-svc ${stock.LISTEN_ADDRESS}` : String(value);
+        name === 'LISTEN_ADDRESS'
+          ? `${order.LISTEN_ADDRESS}, stock-svc ${stock.LISTEN_ADDRESS}`
+          : String(value) || 'none';
       return [name, fallback, owners(name in order, name in stock)];
     });
     const listed = table('Configuration').map((row) => row.slice(0, 3));

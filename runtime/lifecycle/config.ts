@@ -60,7 +60,7 @@ export const corsOrigins = z
 
 /** As browsers send it: scheme and host, the port unless it is the scheme's own, and nothing behind. */
 function isOrigin(text: string): boolean {
-  return /^https?:/.test(text) && URL.parse(text)?.origin === text;
+  return /^https?:[^*]+$/.test(text) && URL.parse(text)?.origin === text;
 }
 
 /** Lowest level that is logged. */

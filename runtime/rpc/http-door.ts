@@ -13,6 +13,7 @@ import {
   HttpServer,
   type TlsSettings,
 } from './http/http-server.ts';
+import { peerOfRequest } from './http/peer-of-request.ts';
 import { compressions } from './http/read-message.ts';
 import type { UnaryCall } from './interceptors.ts';
 
@@ -28,6 +29,8 @@ export interface HttpDoorOptions {
   corsOrigins?: readonly string[];
   /** What is missing to serve: `/readyz` lists it. Default: nothing. */
   notReady?: () => string[];
+  /** Of the names in a client's certificate, one of these is preferred. Default: the first is taken. */
+  clientNames?: ReadonlySet<string>;
   limits?: Partial<HttpLimits>;
 }
 
@@ -109,7 +112,11 @@ export class HttpDoor {
     const [path = ''] = request.url?.split('?', 1) ?? [];
     const rpc = this.#rpcs.get(path);
     if (isPreflight(request)) return { status: 204 };
-    if (rpc) return answerCall(rpc, request, response, { ...this.#options, stopping: this.#stopping });
+    if (rpc) {
+      const peer = peerOfRequest(request, this.#options.clientNames);
+      const terms = { ...this.#options, peer, stopping: this.#stopping };
+      return answerCall(rpc, request, response, terms);
+    }
     if (path === '/healthz') return json(200, { alive: true });
     if (path === '/readyz') {
       const missing = [...(this.#stopping ? ['stopping'] : []), ...(this.#options.notReady?.() ?? [])];

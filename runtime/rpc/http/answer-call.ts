@@ -3,11 +3,10 @@ import { createContextValues } from '@connectrpc/connect';
 import type { UniversalHandlerFn, UniversalServerResponse } from '@connectrpc/connect/protocol';
 import { CallDeadline } from '../call-deadline.ts';
 import { commonError } from '../errors.ts';
-import { peerKey } from '../peer.ts';
+import { type Peer, peerKey } from '../peer.ts';
 import { emptyRequest, fallbackForm, formOf } from './form.ts';
 import { callKey } from './http-call.ts';
 import type { HttpRequest, HttpResponse } from './http-server.ts';
-import { peerOf } from './peer-of.ts';
 import { readMessage } from './read-message.ts';
 import { askedMs, type Refusal, refusalOf } from './refusal.ts';
 
@@ -22,6 +21,7 @@ export interface CallTerms {
   readonly deadline: { defaultMs: number; maxMs: number };
   /** Default 1 MiB. */
   readonly maxMessageBytes?: number;
+  readonly peer: Peer;
   /** No new call is served any more. */
   readonly stopping: boolean;
 }
@@ -57,9 +57,7 @@ export async function answerCall(
     header,
     body,
     signal: deadline.signal,
-    contextValues: createContextValues()
-      .set(callKey, { deadline, json: form.json, receive })
-      .set(peerKey, peerOf(request.socket)),
+    contextValues: createContextValues().set(callKey, { deadline, json: form.json, receive }).set(peerKey, terms.peer),
   });
   const answerHeader = new Headers(answer.header);
   for (const [name, value] of Object.entries(refusal?.header ?? {})) answerHeader.set(name, value);

@@ -33,7 +33,7 @@ export interface HttpLimits {
   maxHeaderBytes: number;
 }
 
-/** The server's certificate, and whether it asks clients for one. Default: none, plain text. */
+/** The server's certificate, and whether it asks clients for one. */
 export type TlsSettings = SecureContextOptions & Pick<TlsOptions, 'requestCert' | 'rejectUnauthorized'>;
 
 const STREAMS_OF_ONE_CONNECTION = 100;

@@ -67,7 +67,7 @@ describe('every door', () => {
 
   before(async () => {
     const HTTP_LISTEN_ADDRESS = '127.0.0.1:0';
-    node = await system.orderNode({ HTTP_LISTEN_ADDRESS });
+    node = await system.orderNode({ HTTP_LISTEN_ADDRESS, HTTP_CORS_ORIGINS: 'https://shop.example' });
     hurried = await system.orderNode({ HTTP_LISTEN_ADDRESS, DEFAULT_DEADLINE_MS: '300', COMPENSATION_MS: '100' });
     hurried.edge.dead = true;
     cutOff = await system.orderNode({ HTTP_LISTEN_ADDRESS });
@@ -151,6 +151,12 @@ describe('every door', () => {
       assert.deepEqual(await storyAt(door), asToldByGrpc);
     });
   }
+
+  it('lets the pages call that are configured', async () => {
+    const headers = { origin: 'https://shop.example', 'access-control-request-method': 'POST' };
+    const { headers: answer } = await fetch(`http://${node.httpAddress}/`, { method: 'OPTIONS', headers });
+    assert.equal(answer.get('access-control-allow-origin'), 'https://shop.example');
+  });
 
   it('of stock-svc tells the same', async () => {
     const productId = await product(system, 3n);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { z } from 'zod';
 import {
   ConfigError,
+  corsOrigins,
   databaseUrl,
   integer,
   listenAddress,
@@ -100,6 +101,58 @@ describe('listenAddress', () => {
   it('takes nothing without a port, or with one that there is not', () => {
     const wrong = ['127.0.0.1', 'localhost', '127.0.0.1:', '127.0.0.1:65536', ':50051', '50051', '127.0.0.1:http'];
     assert.deepEqual(refused('LISTEN_ADDRESS', wrong), wrong);
+  });
+});
+
+describe('an address that may be none', () => {
+  const read = (address?: string) =>
+    loadConfig(z.object({ ADDRESS: listenAddress('none') }), { ADDRESS: address }).ADDRESS;
+
+  it('is none by default and by name, or a loopback address', () => {
+    for (const [given, found] of [
+      [undefined, 'none'],
+      ['none', 'none'],
+      ['127.0.0.1:8080', '127.0.0.1:8080'],
+    ]) {
+      assert.equal(read(given), found);
+    }
+    for (const wrong of ['0.0.0.0:8080', 'None', 'nowhere']) assert.throws(() => read(wrong), /ADDRESS: must be/);
+  });
+
+  it('is another thing than one that must be there', () =>
+    assert.deepEqual(refused('LISTEN_ADDRESS', ['none']), ['none']));
+});
+
+describe('corsOrigins', () => {
+  const read = (origins?: string) => loadConfig(z.object({ ORIGINS: corsOrigins }), { ORIGINS: origins }).ORIGINS;
+
+  it('takes origins as browsers send them, and none', () => {
+    assert.deepEqual(read(), []);
+    assert.deepEqual(read('none'), []);
+    assert.deepEqual(read('https://shop.example, http://localhost:3000,http://[::1]:3000'), [
+      'https://shop.example',
+      'http://localhost:3000',
+      'http://[::1]:3000',
+    ]);
+  });
+
+  it('takes nothing that would never be equal to one, nor one for all', () => {
+    const wrong = [
+      '*',
+      'null',
+      'shop.example',
+      'https://shop.example/',
+      'https://shop.example/cart',
+      'https://Shop.example',
+    ];
+    wrong.push(
+      'https://shop.example:443',
+      'https://*.example',
+      'ftp://shop.example',
+      'https://shop.example,',
+      'file://',
+    );
+    for (const origins of wrong) assert.throws(() => read(origins), /ORIGINS: must be origins/, origins);
   });
 });
 

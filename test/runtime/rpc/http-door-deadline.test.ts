@@ -90,11 +90,15 @@ describe('the deadline of a call that HttpDoor serves', () => {
     ['connect-timeout-ms', '0'],
     ['grpc-timeout', '0m'],
   ]) {
-    it(`starts no handler, and reads no body, when it is already over: ${name}: ${value}`, async () => {
-      const { url } = await rig.serve({ restore: () => assert.fail('called') });
-      // The body would be refused.
-      const { status, reason } = await refusalIn(await post(url, 'Restore', '{', { [name!]: value! }));
+    it(`starts no handler when it is already over: ${name}: ${value}`, async () => {
+      let started = 0;
+      const { door, url } = await rig.serve({ restore: () => (started++, {}), getStock: () => (started++, {}) });
+      const headers = { [name!]: value! };
+      const { status, reason } = await refusalIn(await post(url, 'Restore', '{}', headers));
       assert.deepEqual([status, reason], [504, 'DEADLINE_EXCEEDED']);
+      assert.equal((await fetch(`${url}${pathOf('GetStock')}?encoding=json&message={}`, { headers })).status, 504);
+      await door.stop(1000);
+      assert.equal(started, 0);
     });
   }
 

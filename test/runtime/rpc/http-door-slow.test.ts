@@ -97,6 +97,13 @@ describe('an HTTP door with a client that is slow', () => {
     within((await ended).afterMs, limits.headerMs, 5000);
   });
 
+  it('ends an HTTP/2 connection whose client says that it will send nothing more', async () => {
+    const { address } = await rig.serve({}, { limits: { ...limits, headerMs: 10_000, requestMs: 10_000 } });
+    const { socket, ended } = await dial(address);
+    socket.end(Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), frame(4, 0)]));
+    within((await ended).afterMs, 0, 5000);
+  });
+
   it('ends an HTTP/2 connection between requests, and not while one is in work', async () => {
     const gate = Promise.withResolvers<object>();
     const { url } = await rig.serve({ restore: () => gate.promise }, impatient);

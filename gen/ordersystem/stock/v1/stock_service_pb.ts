@@ -445,10 +445,11 @@ export const GetStockResponseSchema: GenMessage<GetStockResponse> = /*@__PURE__*
  * `retry` says what a repeat can do: `same_key` (send the same request again), `new_key` (it cannot succeed as it is
  * under this order_no or receipt_no) or `never` (the request itself is wrong).
  *
- * Errors of every RPC: INVALID_ARGUMENT `INVALID_REQUEST`: BadRequest names each field. UNAVAILABLE
- * `SERVICE_UNAVAILABLE`, with RetryInfo: the database is away. DEADLINE_EXCEEDED `DEADLINE_EXCEEDED`: the call's time was
- * over; it may still have had its effect. CANCELLED `CANCELLED`: the caller hung up. INTERNAL `INTERNAL`: a fault of the
- * service; nothing of its text is sent. Deadline of every RPC: 5 s when the caller sets none, 30 s at most.
+ * Errors of every RPC: INVALID_ARGUMENT `INVALID_REQUEST`: BadRequest names each field. RESOURCE_EXHAUSTED
+ * `REQUEST_TOO_LARGE`: the message is over 1 MiB. UNAVAILABLE `SERVICE_UNAVAILABLE`, with RetryInfo: the database is
+ * away. DEADLINE_EXCEEDED `DEADLINE_EXCEEDED`: the call's time was over; it may still have had its effect. CANCELLED
+ * `CANCELLED`: the caller hung up. INTERNAL `INTERNAL`: a fault of the service; nothing of its text is sent. Deadline of
+ * every RPC: 5 s when the caller sets none, 30 s at most.
  *
  * @generated from service ordersystem.stock.v1.StockService
  */
