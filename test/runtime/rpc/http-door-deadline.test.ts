@@ -102,18 +102,21 @@ describe('the deadline of a call that HttpDoor serves', () => {
     });
   }
 
-  it('counts from the arrival of the header: a body that does not come is not waited for', async () => {
-    const { address } = await rig.serve({ restore: () => assert.fail('called') });
-    const [host, port] = address.split(':');
-    const socket = connect(Number(port), host);
-    let text = '';
-    socket.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
-    const type = 'Content-Type: application/json\r\nConnect-Timeout-Ms: 50\r\nContent-Length: 100\r\n';
-    socket.write(`POST ${pathOf('Restore')} HTTP/1.1\r\nHost: ${host}\r\n${type}\r\n{`);
-    await once(socket, 'end');
-    socket.destroy();
-    assert.match(text, /^HTTP\/1\.1 504 .*"reason":"DEADLINE_EXCEEDED"/s);
-  });
+  for (const timeoutMs of [50, 0]) {
+    it(`counts from the arrival of the header: a body that does not come is not waited for: ${timeoutMs} ms`, async () => {
+      const { address, door } = await rig.serve({ restore: () => assert.fail('called') });
+      const [host, port] = address.split(':');
+      const socket = connect(Number(port), host);
+      let text = '';
+      socket.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+      const type = `Content-Type: application/json\r\nConnect-Timeout-Ms: ${timeoutMs}\r\nContent-Length: 100\r\n`;
+      socket.write(`POST ${pathOf('Restore')} HTTP/1.1\r\nHost: ${host}\r\n${type}\r\n{`);
+      await once(socket, 'end');
+      socket.destroy();
+      assert.match(text, /^HTTP\/1\.1 504 .*"reason":"DEADLINE_EXCEEDED"/s);
+      await door.stop(1000);
+    });
+  }
 });
 
 describe('a call at an HTTP door whose caller hangs up', () => {

@@ -49,7 +49,7 @@ describe('an HTTP door with a client that is slow', () => {
   });
 
   it('ends a connection whose header comes byte by byte', async () => {
-    const { address } = await rig.serve({ restore: () => assert.fail('called') }, impatient);
+    const { address } = await rig.serve({}, { limits: { ...limits, requestMs: 20_000 } });
     const { socket, ended } = await dial(address);
     socket.write(head);
     dribble(socket, 'a');
@@ -180,6 +180,9 @@ describe('an HTTP door with a client that is slow', () => {
     const [headers] = (await once(stream, 'response')) as [Record<string, unknown>];
     assert.equal(headers[':status'], 431);
     assert.equal((await fetch(`${url}/healthz`)).status, 200);
+    const generous = await rig.serve({}, { limits: { maxHeaderBytes: 64 * 1024 } });
+    const longer = { 'x-long': 'x'.repeat(32 * 1024) };
+    assert.equal((await fetch(`${generous.url}/healthz`, { headers: longer })).status, 200);
   });
 });
 

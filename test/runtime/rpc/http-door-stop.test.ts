@@ -111,6 +111,7 @@ describe('HttpDoor.stop', () => {
     await arrived;
     const stopped = door.stop(10_000);
     send('GetStock');
+    await time();
     open();
     await once(socket, 'end');
     socket.destroy();
@@ -132,7 +133,7 @@ async function ask(agent: Agent, url: string): Promise<IncomingMessage> {
   return response;
 }
 
-/** Time in which a stop that does not wait would end. */
+/** Time in which a stop that does not wait would end, and a request arrive. */
 function time(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 50));
 }

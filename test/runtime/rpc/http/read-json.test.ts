@@ -116,7 +116,7 @@ describe('readJson', () => {
     const many = Array.from({ length: 1000 }, (_one, i) => `"field${i}":${i}`);
     assert.equal(complaints(`{${many.join()}}`).fields.length, 20);
     assert.equal(complaints(`{"items":[${many.map((one) => `{${one}}`).join()}]}`).fields.length, 20);
-    const long = complaints(`{"${'😀'.repeat(100_000)}":1}`);
+    const long = complaints(`{"x${'😀'.repeat(100_000)}":1}`);
     assert.ok(long.message.length < 150 && long.message.isWellFormed());
     assert.deepEqual(complaints('['.repeat(500_000)).message, 'the message is not JSON');
     const deep = `{"items":${'['.repeat(500_000)}${']'.repeat(500_000)}}`;
