@@ -1,5 +1,5 @@
-import { findBrokenRules } from '../dev/audit.ts';
 import { type CommandContext, runCommand } from '../dev/run-command.ts';
+import { findBrokenRules } from '../ops/audit/audit.ts';
 import { Memory } from './memory.ts';
 import { rows, type Row } from './rows.ts';
 import { seedOrders } from './seed-orders.ts';
@@ -38,7 +38,7 @@ async function run({ cleanup, print }: CommandContext): Promise<number> {
     if (row.by === 'services') await memory.count(sample.count);
     if (row.by === 'floor' || round < ROUNDS || quick) return;
     progress(`auditing after ${row.name}`);
-    broken.push(...(await findBrokenRules(stack.orderDb, stack.stockDb)).map((rule) => `${row.name}: ${rule}`));
+    broken.push(...(await audit(stack)).map((message) => `${row.name}: ${message}`));
   };
 
   await stack.load.run({ job: 'make-known', callers: 1, durationMs: 1 });
@@ -55,7 +55,7 @@ async function run({ cleanup, print }: CommandContext): Promise<number> {
     await seedOrders(stack, row.ordersBefore, progress);
     for (let round = 1; round <= ROUNDS; round++) await play(row, round);
   }
-  if (quick) broken.push(...(await findBrokenRules(stack.orderDb, stack.stockDb)));
+  if (quick) broken.push(...(await audit(stack)));
 
   progress('');
   const results = wanted.map((row) => summarise(row, samples));
@@ -66,6 +66,11 @@ async function run({ cleanup, print }: CommandContext): Promise<number> {
     print(JSON.stringify({ database: stack.server.version, rows: results, memory: memory.samples, broken }));
   }
   return results.some((result) => result.errors > 0) || broken.length > 0 ? 1 : 0;
+}
+
+async function audit({ orderDb, stockDb }: Stack): Promise<string[]> {
+  const findings = await findBrokenRules({ order: orderDb.sequelize, stock: stockDb.sequelize });
+  return findings.map(({ message }) => message);
 }
 
 /** The rows asked for, with those that their ratios are to. */

@@ -6,7 +6,7 @@ const CHUNK = 50_000;
 
 /** Puts orders there as if they had been made: all tables of both services, in agreement with the audit. */
 export async function seedOrders(
-  { orderDb, stockDb }: Stack,
+  { orderDb, stockDb }: Pick<Stack, 'orderDb' | 'stockDb'>,
   count: number,
   progress: (text: string) => void,
 ): Promise<void> {

@@ -1,4 +1,4 @@
-import { findBrokenRules } from './audit.ts';
+import { findBrokenRules } from '../ops/audit/audit.ts';
 import { playScene, type SceneResult } from './demo/scene.ts';
 import { piecesInStock, scenes } from './demo/scenes.ts';
 import { openDatabaseServer, Shop } from './demo/shop.ts';
@@ -31,9 +31,12 @@ async function playAll(shop: Shop, print: (line: string) => void): Promise<numbe
     results.push(result);
     sceneLines(i + 1, result).forEach(print);
   }
-  const brokenRules = await findBrokenRules(shop.orderDb, shop.stockDb);
+  const brokenRules = await findBrokenRules({ order: shop.orderDb.sequelize, stock: shop.stockDb.sequelize });
   print('');
-  closingLines(results, brokenRules).forEach(print);
+  closingLines(
+    results,
+    brokenRules.map(({ message }) => message),
+  ).forEach(print);
   const ok = brokenRules.length === 0 && results.every((result) => result.ok);
   printJson(ok);
   return ok ? 0 : 1;

@@ -36,13 +36,14 @@ export interface ServiceOptions {
 export class ServiceProcess {
   /** Resolves to the address when the service listens. Rejects with its last lines when it ends before, or takes too long. */
   readonly ready: Promise<string>;
-  /** Its HTTP address, once `ready` has resolved; `none` when it has none. */
-  httpAddress = 'none';
+  /** Its HTTP address, once `ready` has resolved; empty when it has none. */
+  httpAddress = '';
   /** Rejects with its last lines when the service ends without having been told to; never resolves. */
   readonly died: Promise<never>;
+  /** Resolves when its process is gone, however it ended. */
+  readonly gone: Promise<void>;
   readonly #name: string;
   readonly #keeper: ChildProcessByStdio<Writable, Readable, Readable>;
-  readonly #closed: Promise<void>;
   #printed = '';
   #told = false;
 
@@ -53,7 +54,7 @@ export class ServiceProcess {
       // A session of its own: Ctrl-C in the terminal reaches this process only, which decides what ends when.
       detached: true,
       // The line that says where it listens is of level info.
-      env: { ...process.env, LOG_LEVEL: 'info', HTTP_LISTEN_ADDRESS: 'none', ...env },
+      env: { ...process.env, LOG_LEVEL: 'info', HTTP_LISTEN_ADDRESS: '', ...env },
       stdio: ['pipe', 'pipe', 'pipe'],
     });
     // A service that has ended reads no signal; that is no error of ours.
@@ -86,7 +87,7 @@ export class ServiceProcess {
     // Nobody has to wait for either.
     died.promise.catch(() => undefined);
     this.died = died.promise;
-    this.#closed = closed.promise;
+    this.gone = closed.promise;
     this.ready = this.#inTime(listening.promise);
     this.ready.catch(() => undefined);
   }
@@ -99,15 +100,20 @@ export class ServiceProcess {
   /** SIGKILL: no chance to end anything. Resolves when it is gone. */
   async kill(): Promise<void> {
     this.#tell('KILL');
-    await this.#closed;
+    await this.gone;
   }
 
   /** SIGTERM: the service ends what it has in work. Resolves when it is gone; what takes too long is killed. */
   async stop(): Promise<void> {
     this.#tell('TERM');
     const timer = setTimeout(() => this.#tell('KILL'), stopTimeoutMs);
-    await this.#closed;
+    await this.gone;
     clearTimeout(timer);
+  }
+
+  /** SIGCONT: a service that was stopped goes on. */
+  resume(): void {
+    this.#keeper.stdin.write('CONT\n');
   }
 
   #keep(text: string): void {
@@ -145,7 +151,7 @@ function listeningAt(line: string): { address: string; httpAddress: string } | u
   if (!line.startsWith('{')) return undefined;
   try {
     const { message, address, http_address: httpAddress } = JSON.parse(line) as Record<string, unknown>;
-    return message === 'listening' ? { address: String(address), httpAddress: String(httpAddress) } : undefined;
+    return message === 'listening' ? { address: String(address), httpAddress: String(httpAddress ?? '') } : undefined;
   } catch {
     // Not one of the service's own lines.
     return undefined;

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { Code } from '@connectrpc/connect';
+import { z } from 'zod';
+import { rules } from '../ops/audit/findings.ts';
+import { variables } from '../ops/config.ts';
 import { loadOrderConfig } from '../order-svc/config.ts';
 import { orderReasons } from '../order-svc/domain/reasons.ts';
 import type { Reason } from '../runtime/rpc/errors.ts';
@@ -52,12 +56,42 @@ describe('README', () => {
     const expected = Object.entries({ ...stock, ...order }).map(([name, value]) => {
       if (name === 'DATABASE_URL') return [name, 'required', 'both'];
       const fallback =
-        name === 'LISTEN_ADDRESS'
-          ? `${order.LISTEN_ADDRESS}, stock-svc ${stock.LISTEN_ADDRESS}`
-          : String(value) || 'none';
+        name === 'LISTEN_ADDRESS' ? `${order.LISTEN_ADDRESS}, stock-svc ${stock.LISTEN_ADDRESS}` : String(value ?? '');
       return [name, fallback, owners(name in order, name in stock)];
     });
     const listed = table('Configuration').map((row) => row.slice(0, 3));
     assert.deepEqual(listed.toSorted(), expected.toSorted());
+  });
+
+  it('lists every variable of the commands with its default', () => {
+    const listed = table('Variables of the commands').map(([name, fallback]) => [name, fallback]);
+    const expected = Object.entries(variables).map(([name, schema]) => {
+      const { success, data } = z.optional(schema).safeParse(undefined);
+      return [name, success && data !== undefined ? String(data) : 'required'];
+    });
+    assert.deepEqual(listed.toSorted(), expected.toSorted());
+  });
+
+  it('says of every rule of the audit what to do', () => {
+    const listed = table('What the audit finds').map(([rule]) => rule);
+    assert.deepEqual(listed.toSorted(), Object.keys(rules).toSorted());
+  });
+
+  it('says of every line that a service logs as warn, error or fatal what it means', () => {
+    const root = fileURLToPath(new URL('..', import.meta.url));
+    const files = globSync('{runtime,*-svc}/**/*.ts', { cwd: root });
+    const logged = files.flatMap((file) => {
+      const text = readFileSync(`${root}/${file}`, 'utf8');
+      return [...text.matchAll(/\.(warn|error|fatal)\([^;]*?'([^']{2,})'\s*\)/g)].map(([, level, message]) => [
+        level,
+        message,
+      ]);
+    });
+    assert.ok(logged.length > 10);
+    const listed = table('What the log says');
+    const missing = logged.filter(
+      ([level, message]) => !listed.some((row) => row[0] === level && row[1]!.includes(message!)),
+    );
+    assert.deepEqual(missing, [], 'README, chapter "What the log says", has no row for these');
   });
 });

@@ -14,6 +14,8 @@ export interface Saga {
   readonly numbers: Pick<OrderNumbers, 'next'>;
   readonly inFlight: InFlight;
   readonly batches: Batches;
+  /** Lets a relay look for events that were written without a lease. */
+  readonly wakeRelay: () => void;
   /** How long a claim outlives the deadline of its call: time for a compensation that the reaper need not do. */
   readonly claimMarginMs: number;
   /** The time budget of a compensation, which does not end with its call. */

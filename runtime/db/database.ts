@@ -12,6 +12,8 @@ export interface DatabaseOptions {
   lockWaitSeconds?: number;
   /** Longest time to open a connection, in milliseconds. Default 2,000. */
   connectTimeoutMs?: number;
+  /** True: the server refuses whatever would change something. Default false. */
+  readOnly?: boolean;
 }
 
 /**
@@ -19,7 +21,7 @@ export interface DatabaseOptions {
  * connection is made yet.
  */
 export function openDatabase(options: DatabaseOptions): Sequelize {
-  const { poolSize = 10, acquireMs = 2000, lockWaitSeconds = 2, connectTimeoutMs = 2000 } = options;
+  const { poolSize = 10, acquireMs = 2000, lockWaitSeconds = 2, connectTimeoutMs = 2000, readOnly = false } = options;
   const settings: Options = {
     dialect: 'mysql',
     logging: false,
@@ -42,6 +44,7 @@ export function openDatabase(options: DatabaseOptions): Sequelize {
     await session
       .promise()
       .query(`SET SESSION innodb_lock_wait_timeout = ${Number(lockWaitSeconds)}, sql_mode = 'TRADITIONAL'`);
+    if (readOnly) await session.promise().query('SET SESSION TRANSACTION READ ONLY');
   });
   return db;
 }

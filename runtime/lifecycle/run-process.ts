@@ -11,8 +11,8 @@ export interface Running {
 export interface Listening extends Running {
   /** Its gRPC port: `host:port`. */
   readonly address: string;
-  /** Its HTTP port; `none` when it has none. */
-  readonly httpAddress: string;
+  /** Its HTTP port; null when it has none. */
+  readonly httpAddress: string | null;
 }
 
 /**

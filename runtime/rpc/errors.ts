@@ -29,6 +29,7 @@ export const commonReasons = {
   INVALID_REQUEST: { code: Code.InvalidArgument, retry: 'never' },
   REQUEST_TOO_LARGE: { code: Code.ResourceExhausted, retry: 'never' },
   UNAUTHENTICATED: { code: Code.Unauthenticated, retry: 'never' },
+  PERMISSION_DENIED: { code: Code.PermissionDenied, retry: 'never' },
   SERVICE_UNAVAILABLE: { code: Code.Unavailable, retry: 'same_key', retryDelayMs: 1000 },
   DEADLINE_EXCEEDED: { code: Code.DeadlineExceeded, retry: 'same_key' },
   CANCELLED: { code: Code.Canceled, retry: 'same_key' },

@@ -1,4 +1,3 @@
-import type { SecureContextOptions } from 'node:tls';
 import type { DescMethodUnary, DescService } from '@bufbuild/protobuf';
 import { createConnectRouter, type Interceptor, type ServiceImpl, type UnaryRequest } from '@connectrpc/connect';
 import type { UniversalServerResponse as Answer } from '@connectrpc/connect/protocol';
@@ -6,16 +5,11 @@ import { corsHeaders, isPreflight } from './http/cors.ts';
 import { answerCall, closeAfter, type Rpc } from './http/answer-call.ts';
 import { bytesOf } from './http/form.ts';
 import { type AnyImpl, callKey, implement, inTime, runCall } from './http/http-call.ts';
-import {
-  type HttpLimits,
-  type HttpRequest,
-  type HttpResponse,
-  HttpServer,
-  type TlsSettings,
-} from './http/http-server.ts';
+import { type HttpLimits, type HttpRequest, type HttpResponse, HttpServer } from './http/http-server.ts';
 import { peerOfRequest } from './http/peer-of-request.ts';
 import { compressions } from './http/read-message.ts';
 import type { UnaryCall } from './interceptors.ts';
+import type { DoorTls } from './tls.ts';
 
 /** How a door serves. Times in milliseconds. */
 export interface HttpDoorOptions {
@@ -29,8 +23,8 @@ export interface HttpDoorOptions {
   corsOrigins?: readonly string[];
   /** What is missing to serve: `/readyz` lists it. Default: nothing. */
   notReady?: () => string[];
-  /** Of the names in a client's certificate, one of these is preferred. Default: the first is taken. */
-  clientNames?: ReadonlySet<string>;
+  /** Default: plain text. */
+  tls?: DoorTls;
   limits?: Partial<HttpLimits>;
 }
 
@@ -77,14 +71,9 @@ export class HttpDoor {
     }
   }
 
-  /** Listens on `host:port`, port 0 for a free one; on `none`, nowhere. Returns the address it got. Fails when the port is taken. */
-  async listen(address: string, tls?: TlsSettings): Promise<string> {
-    return address === 'none' ? address : this.#server.listen(address, tls);
-  }
-
-  /** New connections get this certificate. Only where `listen` was given one. */
-  renewCertificate(tls: SecureContextOptions): void {
-    this.#server.renewCertificate(tls);
+  /** Listens on `host:port`, port 0 for a free one. Returns the address it got. Fails when the port is taken. */
+  listen(address: string): Promise<string> {
+    return this.#server.listen(address, this.#options.tls);
   }
 
   /**
@@ -113,7 +102,7 @@ export class HttpDoor {
     const rpc = this.#rpcs.get(path);
     if (isPreflight(request)) return { status: 204 };
     if (rpc) {
-      const peer = peerOfRequest(request, this.#options.clientNames);
+      const peer = peerOfRequest(request, this.#options.tls?.clientNames);
       const terms = { ...this.#options, peer, stopping: this.#stopping };
       return answerCall(rpc, request, response, terms);
     }

@@ -45,6 +45,9 @@ describe('npm start', function () {
     const overHttp = await first.line(/^curl .*\/CreateOrder$/);
     if (existsSync('/usr/bin/curl')) assert.deepEqual(await paste(overHttp), { ...made, replayed: true });
     assert.equal(await availableBy(first), '998');
+    const audit = await first.line(/npx ordersystem audit$/);
+    const { stdout } = await promisify(execFile)('/bin/sh', ['-c', audit], { cwd: root });
+    assert.match(stdout, /^1 numbers in .*: every rule holds\n$/);
 
     first.signal('SIGTERM');
     assert.equal(await first.ended, 0);

@@ -9,9 +9,10 @@ import {
 } from 'node:http2';
 import { createServer as createHttps, type Server as HttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
-import type { SecureContextOptions, TLSSocket, TlsOptions } from 'node:tls';
+import type { TLSSocket } from 'node:tls';
 import { universalResponseToNodeResponse } from '@connectrpc/connect-node';
 import type { UniversalServerResponse } from '@connectrpc/connect/protocol';
+import { type DoorTls, doorTlsOptions } from '../tls.ts';
 import { endWhenIdle } from './end-when-idle.ts';
 import { tellProtocol } from './tell-protocol.ts';
 
@@ -33,9 +34,7 @@ export interface HttpLimits {
   maxHeaderBytes: number;
 }
 
-/** The server's certificate, and whether it asks clients for one. */
-export type TlsSettings = SecureContextOptions & Pick<TlsOptions, 'requestCert' | 'rejectUnauthorized'>;
-
+const ALPNProtocols = ['h2', 'http/1.1'];
 const STREAMS_OF_ONE_CONNECTION = 100;
 
 /**
@@ -66,7 +65,7 @@ export class HttpServer {
   }
 
   /** Listens on `host:port`, port 0 for a free one. Returns the address it got. Fails when the port is taken. */
-  async listen(address: string, tls?: TlsSettings): Promise<string> {
+  async listen(address: string, tls?: DoorTls): Promise<string> {
     const { headerMs, requestMs, idleMs, maxHeaderBytes } = this.#limits;
     const options = {
       headersTimeout: Math.min(headerMs, requestMs),
@@ -77,8 +76,10 @@ export class HttpServer {
     };
     const serve = (request: IncomingMessage, response: ServerResponse) => void this.#serve(request, response);
     const http1 = tls
-      ? createHttps({ ...options, ...tls, handshakeTimeout: headerMs, ALPNProtocols: ['h2', 'http/1.1'] }, serve)
+      ? createHttps({ ...options, ...doorTlsOptions(tls), handshakeTimeout: headerMs, ALPNProtocols }, serve)
       : createHttp1(options, serve);
+    // For new connections; those that are there go on.
+    tls?.files.onChange((pems) => (http1 as HttpsServer).setSecureContext(pems));
     const event = tls ? 'secureConnection' : 'connection';
     const [serveHttp1] = http1.listeners(event) as [(this: Server, socket: Socket) => void];
     const hand = (socket: Socket, isHttp2: boolean) => {
@@ -100,11 +101,6 @@ export class HttpServer {
     this.#http1 = http1;
     this.#closed = new Promise((resolve) => http1.once('close', resolve));
     return address.replace(/:\d+$/, `:${(http1.address() as AddressInfo).port}`);
-  }
-
-  /** New connections get this certificate. Only where `listen` was given one. */
-  renewCertificate(tls: SecureContextOptions): void {
-    (this.#http1 as HttpsServer).setSecureContext(tls);
   }
 
   /** Takes no new connection, and ends those that have nothing in work. Resolves when the last one has ended. */

@@ -16,7 +16,7 @@ import { as, newKey, type OrderNode, product, useSystem } from '../../support/sy
 
 interface Addresses {
   readonly address: string;
-  readonly httpAddress: string;
+  readonly httpAddress: string | null;
 }
 
 const ends: (() => void)[] = [];

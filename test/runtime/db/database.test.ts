@@ -70,6 +70,19 @@ describe('openDatabase', () => {
     });
   });
 
+  it('changes nothing when it is opened to read only', async () => {
+    const reader = scratch.open({ readOnly: true });
+    await db.query('INSERT INTO t (id) VALUES (1)');
+    for (const sql of ['DELETE FROM t', 'INSERT INTO t (id) VALUES (2)', 'TRUNCATE t', 'CREATE TABLE u (id INT)']) {
+      assert.match((await errorOf(reader.query(sql))).message, /READ ONLY transaction/);
+    }
+    assert.match(
+      (await errorOf(inTransaction(reader, (tx) => execute(reader, 'DELETE FROM t', [], tx)))).message,
+      /READ ONLY/,
+    );
+    assert.equal((await select(reader, 'SELECT id FROM t', [])).length, 1);
+  });
+
   it('refuses a value that does not fit, and stores nothing', async () => {
     assert.match((await errorOf(db.query("INSERT INTO t (id, text) VALUES (1, 'longer')"))).message, /too long/);
     assert.match((await errorOf(db.query("INSERT INTO t (id, at) VALUES (1, '2026-02-30')"))).message, /Incorrect/);

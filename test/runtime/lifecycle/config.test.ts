@@ -5,9 +5,13 @@ import {
   corsOrigins,
   databaseUrl,
   integer,
+  isLoopback,
   listenAddress,
   loadConfig,
   logLevel,
+  optionalListenAddress,
+  optionalText,
+  requireTogether,
 } from '../../../runtime/lifecycle/config.ts';
 
 const schema = z.object({
@@ -69,6 +73,42 @@ describe('loadConfig', () => {
   });
 });
 
+describe('checks of variables taken together', () => {
+  const pair = z.object({ DATABASE_URL: databaseUrl, LEFT: optionalText, RIGHT: optionalText });
+  const check = requireTogether({ LEFT: ['RIGHT', 'DATABASE_URL'] });
+  const messageOf = (env: NodeJS.ProcessEnv) => {
+    try {
+      loadConfig(pair, env, check);
+    } catch (error) {
+      return (error as Error).message;
+    }
+    return undefined;
+  };
+
+  it('pass when nothing is missing', () => {
+    assert.equal(messageOf({ DATABASE_URL: url }), undefined);
+    assert.equal(messageOf({ DATABASE_URL: url, RIGHT: 'r' }), undefined);
+    assert.equal(messageOf({ DATABASE_URL: url, LEFT: 'l', RIGHT: 'r' }), undefined);
+  });
+
+  it('name what is missing, in one message with what is wrong by itself', () => {
+    const message = messageOf({ LEFT: 'l' });
+    assert.match(message!, /^ {2}DATABASE_URL: is required/m);
+    assert.match(message!, /^ {2}RIGHT: is required with LEFT$/m);
+  });
+});
+
+describe('isLoopback', () => {
+  it('takes what is this machine as it is written', () => {
+    for (const host of ['127.0.0.1', '127.1.2.3', 'localhost', '[::1]']) assert.ok(isLoopback(host), host);
+  });
+
+  it('takes nothing else', () => {
+    const others = ['0.0.0.0', '[::]', '10.0.0.1', 'localhost.evil.com', '127.0.0.1.evil.com', '::1', '', 'LOCALHOST'];
+    for (const host of others) assert.ok(!isLoopback(host), host);
+  });
+});
+
 describe('integer', () => {
   it('takes whole numbers in decimal, both ends included', () => {
     assert.deepEqual(refused('POOL_SIZE', ['1', '500', '007']), []);
@@ -86,17 +126,11 @@ describe('databaseUrl', () => {
 });
 
 describe('listenAddress', () => {
-  it('takes loopback addresses with a port', () => {
+  it('takes hosts with a port', () =>
     assert.deepEqual(
-      refused('LISTEN_ADDRESS', ['127.0.0.1:0', '127.1.2.3:65535', 'localhost:50051', '[::1]:50051']),
+      refused('LISTEN_ADDRESS', ['127.0.0.1:0', '0.0.0.0:65535', 'localhost:50051', '[::1]:50051']),
       [],
-    );
-  });
-
-  it('takes no other address: whoever connects is trusted', () => {
-    const wrong = ['0.0.0.0:50051', '[::]:50051', '10.0.0.1:50051', 'localhost.evil.com:50051', '127.0.0.1.evil.com:1'];
-    assert.deepEqual(refused('LISTEN_ADDRESS', wrong), wrong);
-  });
+    ));
 
   it('takes nothing without a port, or with one that there is not', () => {
     const wrong = ['127.0.0.1', 'localhost', '127.0.0.1:', '127.0.0.1:65536', ':50051', '50051', '127.0.0.1:http'];
@@ -104,23 +138,14 @@ describe('listenAddress', () => {
   });
 });
 
-describe('an address that may be none', () => {
+describe('optionalListenAddress', () => {
   const read = (address?: string) =>
-    loadConfig(z.object({ ADDRESS: listenAddress('none') }), { ADDRESS: address }).ADDRESS;
+    loadConfig(z.object({ ADDRESS: optionalListenAddress }), { ADDRESS: address }).ADDRESS;
 
-  it('is none by default and by name, or a loopback address', () => {
-    for (const [given, found] of [
-      [undefined, 'none'],
-      ['none', 'none'],
-      ['127.0.0.1:8080', '127.0.0.1:8080'],
-    ]) {
-      assert.equal(read(given), found);
-    }
-    for (const wrong of ['0.0.0.0:8080', 'None', 'nowhere']) assert.throws(() => read(wrong), /ADDRESS: must be/);
+  it('takes an address with a port, or none', () => {
+    assert.deepEqual([undefined, '', '127.0.0.1:8080'].map(read), [null, null, '127.0.0.1:8080']);
+    for (const wrong of ['none', '8080', '127.0.0.1:']) assert.throws(() => read(wrong), /ADDRESS: must be host:port/);
   });
-
-  it('is another thing than one that must be there', () =>
-    assert.deepEqual(refused('LISTEN_ADDRESS', ['none']), ['none']));
 });
 
 describe('corsOrigins', () => {
@@ -128,7 +153,6 @@ describe('corsOrigins', () => {
 
   it('takes origins as browsers send them, and none', () => {
     assert.deepEqual(read(), []);
-    assert.deepEqual(read('none'), []);
     assert.deepEqual(read('https://shop.example, http://localhost:3000,http://[::1]:3000'), [
       'https://shop.example',
       'http://localhost:3000',
@@ -139,6 +163,7 @@ describe('corsOrigins', () => {
   it('takes nothing that would never be equal to one, nor one for all', () => {
     const wrong = [
       '*',
+      'none',
       'null',
       'shop.example',
       'https://shop.example/',

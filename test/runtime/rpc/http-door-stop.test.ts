@@ -4,6 +4,7 @@ import { Agent, type IncomingMessage, request as askHttp1 } from 'node:http';
 import { connect } from 'node:http2';
 import { connect as connectTcp } from 'node:net';
 import { Code, type ConnectError } from '@connectrpc/connect';
+import { HttpDoor } from '../../../runtime/rpc/http-door.ts';
 import { clientOf, everyWay, HttpRig, pathOf } from './http-rig.ts';
 import { failureOf, type StockImpl } from './rig.ts';
 
@@ -124,7 +125,7 @@ describe('HttpDoor.stop', () => {
     const { door } = await rig.serve({ getStock: () => ({}) });
     await Promise.all([door.stop(1000), door.stop(1000)]);
     await door.stop(1000);
-    await (await rig.serve({ getStock: () => ({}) }, {}, 'none')).door.stop(1000);
+    await new HttpDoor({ interceptors: [], deadline: { defaultMs: 1, maxMs: 1 } }).stop(1000);
   });
 });
 

@@ -8,23 +8,46 @@ import { type Interceptor, createClient } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
 import { StockService } from '../../../gen/ordersystem/stock/v1/stock_service_pb.ts';
 import { type Peer, peerKey } from '../../../runtime/rpc/peer.ts';
-import { pem } from '../../support/certificates.ts';
+import { silentLogger } from '../../../runtime/lifecycle/logger.ts';
+import { type DoorTls, watchTlsFiles } from '../../../runtime/rpc/tls.ts';
+import { pem, pemPath, useFolder } from '../../support/certificates.ts';
+import { until } from '../../support/expect.ts';
 import { HttpRig } from './http-rig.ts';
 
-const server = { cert: pem('server.pem'), key: pem('server.key') };
-const renewed = { cert: pem('renewed-server.pem'), key: pem('renewed-server.key') };
 const ca = pem('ca.pem');
 
 describe('an HTTP door with TLS', () => {
   const rig = new HttpRig();
-  afterEach(() => rig.close());
+  const folder = useFolder();
+  let tls: DoorTls;
+  let mutual: DoorTls;
+
+  const named = (path: string) => ({ variable: 'FILE', path });
+  const watched = (extra: object = {}) => {
+    const files = { cert: named(folder.path('tls.crt')), key: named(folder.path('tls.key')), ...extra };
+    return { files: watchTlsFiles(files, silentLogger, 5), clientNames: new Set(['spiffe://shop/bff']) };
+  };
+  const putCertificate = (name: string) => {
+    folder.put('tls.key', pemPath(`${name}.key`));
+    folder.put('tls.crt', pemPath(`${name}.pem`));
+  };
+
+  beforeEach(() => {
+    putCertificate('server');
+    tls = watched();
+    mutual = watched({ ca: named(pemPath('ca.pem')) });
+  });
+  afterEach(async () => {
+    await rig.close();
+    for (const { files } of [tls, mutual]) files.close();
+  });
 
   const clientWith = (url: string, httpVersion: '1.1' | '2', nodeOptions: object) =>
     createClient(StockService, createConnectTransport({ baseUrl: url, httpVersion, nodeOptions }));
 
   for (const httpVersion of ['1.1', '2'] as const) {
     it(`serves HTTP/${httpVersion} to whoever names it by ALPN`, async () => {
-      const { url } = await rig.serve({ getStock: () => ({ stocks: [{ title: 'tea' }] }) }, {}, undefined, server);
+      const { url } = await rig.serve({ getStock: () => ({ stocks: [{ title: 'tea' }] }) }, { tls });
       const { stocks } = await clientWith(url, httpVersion, { ca }).getStock({});
       assert.equal(stocks[0]?.title, 'tea');
     });
@@ -32,9 +55,7 @@ describe('an HTTP door with TLS', () => {
     it(`knows a client by its certificate when it is signed by the right one: HTTP/${httpVersion}`, async () => {
       const seen: Peer[] = [];
       const look: Interceptor = (next) => (request) => (seen.push(request.contextValues.get(peerKey)), next(request));
-      const options = { interceptors: [look], clientNames: new Set(['spiffe://shop/bff']) };
-      const asking = { ...server, ca, requestCert: true, rejectUnauthorized: false };
-      const { url } = await rig.serve({ getStock: () => ({}) }, options, undefined, asking);
+      const { url } = await rig.serve({ getStock: () => ({}) }, { interceptors: [look], tls: mutual });
       for (const name of ['gateway', 'bff', 'forged', undefined]) {
         const own = name && { cert: pem(`${name}.pem`), key: pem(`${name}.key`) };
         const client = clientWith(url, httpVersion, { ca, ...(own || {}), agent: undefined });
@@ -48,21 +69,24 @@ describe('an HTTP door with TLS', () => {
   }
 
   it('serves HTTP/1.1 to whoever names nothing', async () => {
-    const { url } = await rig.serve({}, {}, undefined, server);
+    const { url } = await rig.serve({}, { tls });
     assert.equal(await statusOf(`${url}/healthz`, { ca, ALPNProtocols: [] }), 200);
   });
 
   it('shows new connections a certificate that was renewed, and goes on with the old ones', async () => {
-    const { door, url, address } = await rig.serve({}, {}, undefined, server);
+    const { url, address } = await rig.serve({}, { tls });
     const old = connectHttp2(url, { ca });
     await once(old, 'connect');
     assert.equal(subjectOf(old.socket as TLSSocket), 'server');
-    door.renewCertificate(renewed);
+    putCertificate('renewed-server');
     const [host, port] = address.split(':');
-    const fresh = connectTls({ host, port: Number(port), ca, ALPNProtocols: ['h2'] });
-    await once(fresh, 'secureConnect');
-    assert.equal(subjectOf(fresh), 'renewed-server');
-    fresh.destroy();
+    await until('a new connection gets the new certificate', async () => {
+      const fresh = connectTls({ host, port: Number(port), ca, ALPNProtocols: ['h2'] });
+      await once(fresh, 'secureConnect');
+      const subject = subjectOf(fresh);
+      fresh.destroy();
+      return subject === 'renewed-server';
+    });
     const [headers] = (await once(old.request({ ':path': '/healthz' }).resume(), 'response')) as [
       { ':status': number },
     ];
@@ -71,7 +95,7 @@ describe('an HTTP door with TLS', () => {
   });
 
   it('ends a connection that does not finish its handshake, and does not wait for it when it stops', async () => {
-    const { door, address } = await rig.serve({}, { limits: { headerMs: 200, requestMs: 500 } }, undefined, server);
+    const { door, address } = await rig.serve({}, { tls, limits: { headerMs: 200, requestMs: 500 } });
     const [host, port] = address.split(':');
     const first = connectTcp(Number(port), host);
     await once(first.resume(), 'close');

@@ -2,7 +2,6 @@ import { type Client, createClient, type Transport } from '@connectrpc/connect';
 import { createConnectTransport, createGrpcWebTransport } from '@connectrpc/connect-node';
 import { StockService } from '../../../gen/ordersystem/stock/v1/stock_service_pb.ts';
 import { HttpDoor, type HttpDoorOptions } from '../../../runtime/rpc/http-door.ts';
-import type { TlsSettings } from '../../../runtime/rpc/http/http-server.ts';
 import type { StockImpl } from './rig.ts';
 
 /** Every way to call an HTTP door. */
@@ -26,12 +25,12 @@ export class HttpRig {
   readonly #ends: (() => unknown)[] = [];
 
   /** Serves `impl` on a port of its own, or on `address`. Gives it 10 s a call. */
-  async serve(impl: StockImpl, options: Partial<HttpDoorOptions> = {}, address = '127.0.0.1:0', tls?: TlsSettings) {
+  async serve(impl: StockImpl, options: Partial<HttpDoorOptions> = {}, address = '127.0.0.1:0') {
     const door = new HttpDoor({ interceptors: [], deadline: { defaultMs: 10_000, maxMs: 20_000 }, ...options });
     door.add(StockService, impl);
     this.#ends.push(() => door.stop(0));
-    const bound = await door.listen(address, tls);
-    return { door, address: bound, url: `${tls ? 'https' : 'http'}://${bound}` };
+    const bound = await door.listen(address);
+    return { door, address: bound, url: `${options.tls ? 'https' : 'http'}://${bound}` };
   }
 
   /** A client of a door that serves `impl`. */

@@ -441,15 +441,20 @@ export const GetStockResponseSchema: GenMessage<GetStockResponse> = /*@__PURE__*
 /**
  * Takes and gives back stock, once for each order however often it is asked. Every movement is a row of a ledger.
  *
+ * Callers are services. A token (`authorization: Bearer`, a JWT) needs the scope `stock.read` for what has no side effects
+ * and `stock.write` for everything else; neither holds the other. A caller with an allowed client certificate, or on the
+ * same machine where that is trusted, may do everything. An `x-user-id` beside a token is refused.
+ *
  * Every error carries google.rpc.ErrorInfo (domain `ordersystem`) whose `reason` is named below, and whose metadata
  * `retry` says what a repeat can do: `same_key` (send the same request again), `new_key` (it cannot succeed as it is
  * under this order_no or receipt_no) or `never` (the request itself is wrong).
  *
- * Errors of every RPC: INVALID_ARGUMENT `INVALID_REQUEST`: BadRequest names each field. RESOURCE_EXHAUSTED
- * `REQUEST_TOO_LARGE`: the message is over 1 MiB. UNAVAILABLE `SERVICE_UNAVAILABLE`, with RetryInfo: the database is
- * away. DEADLINE_EXCEEDED `DEADLINE_EXCEEDED`: the call's time was over; it may still have had its effect. CANCELLED
- * `CANCELLED`: the caller hung up. INTERNAL `INTERNAL`: a fault of the service; nothing of its text is sent. Deadline of
- * every RPC: 5 s when the caller sets none, 30 s at most.
+ * Errors of every RPC: UNAUTHENTICATED `UNAUTHENTICATED`: the caller is not known, or not believed. PERMISSION_DENIED
+ * `PERMISSION_DENIED`: the token lacks the scope that metadata `scope` names. INVALID_ARGUMENT `INVALID_REQUEST`:
+ * BadRequest names each field. RESOURCE_EXHAUSTED `REQUEST_TOO_LARGE`: the message is over 1 MiB. UNAVAILABLE
+ * `SERVICE_UNAVAILABLE`, with RetryInfo: the database is away. DEADLINE_EXCEEDED `DEADLINE_EXCEEDED`: the call's time was
+ * over; it may still have had its effect. CANCELLED `CANCELLED`: the caller hung up. INTERNAL `INTERNAL`: a fault of the
+ * service; nothing of its text is sent. Deadline of every RPC: 5 s when the caller sets none, 30 s at most.
  *
  * @generated from service ordersystem.stock.v1.StockService
  */

@@ -21,6 +21,11 @@ export function curlCommands(
   ];
 }
 
+/** How to look into the databases. */
+export function auditCommand(orderUrl: string, stockUrl: string): string {
+  return `ORDER_DATABASE_URL=${orderUrl} STOCK_DATABASE_URL=${stockUrl} npx ordersystem audit`;
+}
+
 function plainCurl(url: string, body: object): string {
   return `curl -H 'content-type: application/json' -H 'x-user-id: 42' -d '${JSON.stringify(body)}' ${url}`;
 }
