@@ -17,6 +17,7 @@ import { DatabaseWorkerLease } from './db/worker-lease.ts';
 import { OrderNumbers } from './domain/order-numbers.ts';
 import { eventHandler, logPublisher } from './outbox/handle-event.ts';
 import { relayOnce } from './outbox/relay.ts';
+import { orderDeadlines } from './rpc/deadlines.ts';
 import { orderService } from './rpc/order-service.ts';
 import { createBatches } from './saga/batches.ts';
 import { InFlight } from './saga/in-flight.ts';
@@ -30,14 +31,14 @@ export async function startOrderService(config: OrderConfig, logger: Logger): Pr
   const transport = createGrpcTransport({
     target: config.STOCK_TARGET,
     interceptors: [
-      deadlineInterceptor(config.DEFAULT_DEADLINE_MS),
+      deadlineInterceptor(config.COMPENSATION_MS),
       retryInterceptor({ attemptTimeoutMs: config.STOCK_ATTEMPT_MS }),
     ],
   });
   const stock = createClient(StockService, transport);
   const host = new GrpcHost({
     interceptors: [requestLog(logger)],
-    deadline: { defaultMs: config.DEFAULT_DEADLINE_MS, maxMs: config.MAX_DEADLINE_MS },
+    deadline: orderDeadlines,
   });
   const saga = {
     db,

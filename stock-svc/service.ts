@@ -7,6 +7,7 @@ import { requestLog } from '../runtime/rpc/request-log.ts';
 import type { StockConfig } from './config.ts';
 import { stockTables } from './db/migrations/001-stock.ts';
 import { openStockDb } from './db/models.ts';
+import { stockDeadlines } from './rpc/deadlines.ts';
 import { stockService } from './rpc/stock-service.ts';
 
 /** Starts stock-svc: migrates, then listens. */
@@ -14,7 +15,7 @@ export async function startStockService(config: StockConfig, logger: Logger): Pr
   const db = openStockDb({ url: config.DATABASE_URL, poolSize: config.DATABASE_POOL_SIZE });
   const host = new GrpcHost({
     interceptors: [requestLog(logger)],
-    deadline: { defaultMs: config.DEFAULT_DEADLINE_MS, maxMs: config.MAX_DEADLINE_MS },
+    deadline: stockDeadlines,
   });
   const stop = async () => {
     await host.stop(config.DRAIN_MS);

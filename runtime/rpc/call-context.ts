@@ -1,6 +1,7 @@
 import type { DescMethodUnary } from '@bufbuild/protobuf';
 import { Code, ConnectError, createContextValues, type HandlerContext } from '@connectrpc/connect';
 import type { ServerUnaryCall } from '@grpc/grpc-js';
+import type { Deadline } from './deadline.ts';
 import { toHeaders } from './metadata.ts';
 
 const TIMED_OUT = new ConnectError('the operation timed out', Code.DeadlineExceeded);
@@ -21,12 +22,7 @@ export class CallContext implements HandlerContext {
   #responseHeader: Headers | undefined;
   #responseTrailer: Headers | undefined;
 
-  /** @param deadline milliseconds: for a call whose caller set none, and the most that one gets. */
-  constructor(
-    call: ServerUnaryCall<Buffer, Uint8Array>,
-    method: DescMethodUnary,
-    deadline: { defaultMs: number; maxMs: number },
-  ) {
+  constructor(call: ServerUnaryCall<Buffer, Uint8Array>, method: DescMethodUnary, deadline: Deadline) {
     this.#call = call;
     this.method = method;
     const now = Date.now();

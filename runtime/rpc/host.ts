@@ -15,6 +15,7 @@ import {
   type StatusObject,
 } from '@grpc/grpc-js';
 import { CallContext } from './call-context.ts';
+import type { Deadline } from './deadline.ts';
 import { abortedError, commonError } from './errors.ts';
 import { chain } from './interceptors.ts';
 import { toMetadata } from './metadata.ts';
@@ -27,8 +28,8 @@ export interface HostOptions {
    * an answer's, but not change it: it is encoded already, so that what cannot be encoded is an error that they see.
    */
   interceptors: Interceptor[];
-  /** The deadline of a call whose caller set none, and the most that a caller gets. */
-  deadline: { defaultMs: number; maxMs: number };
+  /** One for all methods, or that of each, as `deadlinesOf` says. */
+  deadline: Deadline | ((method: DescMethodUnary) => Deadline);
   /** Longest request that is taken, in bytes; a longer one is RESOURCE_EXHAUSTED. Default 1 MiB. */
   maxMessageBytes?: number;
 }
@@ -99,8 +100,10 @@ export class GrpcHost {
   }
 
   #handler(method: DescMethodUnary, impl: AnyImpl): handleUnaryCall<Buffer, Uint8Array> {
+    const { deadline } = this.#options;
+    const ofMethod = typeof deadline === 'function' ? deadline(method) : deadline;
     return (call, callback) => {
-      const context = new CallContext(call, method, this.#options.deadline);
+      const context = new CallContext(call, method, ofMethod);
       let encoded: { message: unknown; bytes: Uint8Array } | undefined;
       const serve = chain(this.#options.interceptors, async (request) => {
         if (context.signal.aborted) throw abortedError(context.signal);
