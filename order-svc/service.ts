@@ -5,6 +5,7 @@ import { migrate } from '../runtime/db/migrate.ts';
 import type { Logger } from '../runtime/lifecycle/logger.ts';
 import { Loop } from '../runtime/lifecycle/loop.ts';
 import type { Running } from '../runtime/lifecycle/run-process.ts';
+import { circuitInterceptor } from '../runtime/rpc/circuit.ts';
 import { deadlineInterceptor } from '../runtime/rpc/deadline.ts';
 import { GrpcHost } from '../runtime/rpc/host.ts';
 import { requestLog } from '../runtime/rpc/request-log.ts';
@@ -33,6 +34,7 @@ export async function startOrderService(config: OrderConfig, logger: Logger): Pr
     interceptors: [
       deadlineInterceptor(config.COMPENSATION_MS),
       retryInterceptor({ attemptTimeoutMs: config.STOCK_ATTEMPT_MS }),
+      circuitInterceptor({ name: 'stock-svc', attemptTimeoutMs: config.STOCK_ATTEMPT_MS, logger }),
     ],
   });
   const stock = createClient(StockService, transport);

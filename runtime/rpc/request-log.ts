@@ -11,7 +11,7 @@ import { toRpcError } from './to-rpc-error.ts';
 export function requestLog(logger: Logger): Interceptor {
   return (next) => async (request) => {
     const startMs = performance.now();
-    const log = new CallLog(logger, { rpc: request.method.name });
+    const log = new CallLog(logger, { rpc: request.method.name, ...attemptOf(request.header) });
     setCallLog(request.contextValues, log);
     const took = () => Math.round(performance.now() - startMs);
     try {
@@ -27,4 +27,10 @@ export function requestLog(logger: Logger): Interceptor {
       throw error;
     }
   };
+}
+
+/** Which attempt of its caller this is, when it is not the first. */
+function attemptOf(header: Headers): { attempt?: number } {
+  const before = header.get('grpc-previous-rpc-attempts') ?? '';
+  return /^[1-9]\d{0,3}$/.test(before) ? { attempt: Number(before) + 1 } : {};
 }
