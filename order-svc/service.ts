@@ -8,6 +8,7 @@ import type { Running } from '../runtime/lifecycle/run-process.ts';
 import { circuitInterceptor } from '../runtime/rpc/circuit.ts';
 import { deadlineInterceptor } from '../runtime/rpc/deadline.ts';
 import { GrpcHost } from '../runtime/rpc/host.ts';
+import { admission, Bound } from '../runtime/rpc/overload.ts';
 import { requestLog } from '../runtime/rpc/request-log.ts';
 import { retryInterceptor } from '../runtime/rpc/retry.ts';
 import { createGrpcTransport } from '../runtime/rpc/transport.ts';
@@ -39,7 +40,7 @@ export async function startOrderService(config: OrderConfig, logger: Logger): Pr
   });
   const stock = createClient(StockService, transport);
   const host = new GrpcHost({
-    interceptors: [requestLog(logger)],
+    interceptors: [admission(new Bound('calls', config.MAX_CALLS, logger)), requestLog(logger)],
     deadline: orderDeadlines,
   });
   const saga = {
@@ -47,6 +48,7 @@ export async function startOrderService(config: OrderConfig, logger: Logger): Pr
     stock,
     numbers,
     inFlight: new InFlight(),
+    newOrders: new Bound('new orders', config.MAX_NEW_ORDERS, logger),
     batches: createBatches(db, stock, config.BATCH_SIZE),
     claimMarginMs: config.CLAIM_MARGIN_MS,
     compensationMs: config.COMPENSATION_MS,

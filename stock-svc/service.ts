@@ -3,6 +3,7 @@ import { migrate } from '../runtime/db/migrate.ts';
 import type { Logger } from '../runtime/lifecycle/logger.ts';
 import type { Running } from '../runtime/lifecycle/run-process.ts';
 import { GrpcHost } from '../runtime/rpc/host.ts';
+import { admission, Bound } from '../runtime/rpc/overload.ts';
 import { requestLog } from '../runtime/rpc/request-log.ts';
 import type { StockConfig } from './config.ts';
 import { stockTables } from './db/migrations/001-stock.ts';
@@ -14,7 +15,7 @@ import { stockService } from './rpc/stock-service.ts';
 export async function startStockService(config: StockConfig, logger: Logger): Promise<Running & { address: string }> {
   const db = openStockDb({ url: config.DATABASE_URL, poolSize: config.DATABASE_POOL_SIZE });
   const host = new GrpcHost({
-    interceptors: [requestLog(logger)],
+    interceptors: [admission(new Bound('calls', config.MAX_CALLS, logger)), requestLog(logger)],
     deadline: stockDeadlines,
   });
   const stop = async () => {

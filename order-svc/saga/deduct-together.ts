@@ -1,7 +1,7 @@
 import { type CallOptions, type Client, ConnectError, createContextValues } from '@connectrpc/connect';
 import type { StockService } from '../../gen/ordersystem/stock/v1/stock_service_pb.ts';
 import type { CallLog } from '../../runtime/lifecycle/logger.ts';
-import { receivedError, reasonOf } from '../../runtime/rpc/errors.ts';
+import { commonError, receivedError, reasonOf } from '../../runtime/rpc/errors.ts';
 import { wasNotSent } from '../../runtime/rpc/not-sent.ts';
 import { failedAttemptsKey } from '../../runtime/rpc/retry.ts';
 import { ClaimLostError } from '../db/persist-orders.ts';
@@ -42,17 +42,22 @@ export async function deductTogether(
   try {
     const outcomes = await send(stock, calls, options);
     noteAttempts(calls, failed.length + 1);
-    return outcomes.map((outcome) => (outcome instanceof ConnectError ? failureOf(outcome, failed.length) : outcome));
+    const open = openOf(failed);
+    return outcomes.map((outcome) => (outcome instanceof ConnectError ? failureOf(outcome, open) : outcome));
   } catch (reason) {
     noteAttempts(calls, failed.length);
     const error = ConnectError.from(reason);
-    if (wasNotSent(error) && failed.length === 0) {
-      return calls.map(() => new NothingTakenError('no attempt was sent', { cause: error }));
+    const open = openOf(failed);
+    if (open === 0 && (wasNotSent(error) || isOverloaded(error))) {
+      const cause = isOverloaded(error)
+        ? commonError('OVERLOADED', 'stock-svc has too much to do now', { cause: error })
+        : error;
+      return calls.map(() => new NothingTakenError('no attempt was taken in hand', { cause }));
     }
     // An error of a whole batch says nothing of any one of them.
     if (calls.length > 1) throw error;
-    // The last of the failed attempts is the answer itself.
-    return [failureOf(error, failed.length - 1)];
+    // The last of the attempts is the answer itself.
+    return [failureOf(error, open - 1)];
   }
 }
 
@@ -72,6 +77,16 @@ async function send(
     if (result.case === 'failure') return receivedError(result.value);
     return new Error('stock-svc answered without a result');
   });
+}
+
+/** Attempts that may have taken something. */
+function openOf(failed: readonly ConnectError[]): number {
+  return failed.filter((error) => !isOverloaded(error)).length;
+}
+
+/** stock-svc has too much to do, and refused before it touched anything. */
+function isOverloaded(error: ConnectError): boolean {
+  return reasonOf(error) === 'OVERLOADED';
 }
 
 function noteAttempts(calls: readonly DeductCall[], attempts: number): void {

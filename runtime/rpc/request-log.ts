@@ -1,6 +1,7 @@
 import { Code, type Interceptor } from '@connectrpc/connect';
 import { CallLog, type Logger, setCallLog } from '../lifecycle/logger.ts';
 import { reasonOf } from './errors.ts';
+import { isRefusal } from './overload.ts';
 import { toRpcError } from './to-rpc-error.ts';
 
 /**
@@ -19,6 +20,8 @@ export function requestLog(logger: Logger): Interceptor {
       log.info({ code: 'OK', duration_ms: took() }, 'served');
       return response;
     } catch (reason) {
+      // The bound itself logs how many.
+      if (isRefusal(reason)) throw reason;
       const error = toRpcError(reason, request.signal);
       const line = { code: Code[error.code], reason: reasonOf(error), duration_ms: took() };
       const fault = error.code === Code.Internal || error.code === Code.Unavailable;
