@@ -8,6 +8,7 @@ const readyTimeoutMs = 30_000;
 // More than a service's DRAIN_MS of 10 s.
 const stopTimeoutMs = 15_000;
 const keptLines = 10;
+const keptCharacters = 8_000;
 
 // Each line of standard input is a signal for the service. The input ends even when this process is killed by SIGKILL, and the
 // service ends with it. A shell's job has no input of its own, hence descriptor 3.
@@ -40,7 +41,7 @@ export class ServiceProcess {
   readonly #name: string;
   readonly #keeper: ChildProcessByStdio<Writable, Readable, Readable>;
   readonly #closed: Promise<void>;
-  readonly #lines: string[] = [];
+  #printed = '';
   #told = false;
 
   constructor({ name, env, onLine }: ServiceOptions) {
@@ -58,18 +59,21 @@ export class ServiceProcess {
     const listening = Promise.withResolvers<string>();
     const died = Promise.withResolvers<never>();
     const closed = Promise.withResolvers<void>();
-    let ready = false;
     for (const stream of [this.#keeper.stdout, this.#keeper.stderr]) {
-      createInterface(stream).on('line', (line) => {
-        this.#lines.push(line);
-        if (this.#lines.length > keptLines) this.#lines.shift();
+      const lines = createInterface(stream);
+      lines.on('line', (line) => {
+        this.#keep(`${line}\n`);
         onLine?.(line);
-        if (ready) return;
         const address = listeningAt(line);
-        if (address === undefined) return;
-        ready = true;
-        listening.resolve(address);
+        if (address !== undefined) listening.resolve(address);
       });
+      // Nobody reads them: what splits them would take more of the machine than the service that writes them.
+      if (!onLine) {
+        void listening.promise.then(() => {
+          lines.close();
+          stream.on('data', (chunk: Buffer) => this.#keep(chunk.toString())).resume();
+        });
+      }
     }
     this.#keeper.on('error', died.reject);
     this.#keeper.on('close', (status, signal) => {
@@ -103,6 +107,10 @@ export class ServiceProcess {
     clearTimeout(timer);
   }
 
+  #keep(text: string): void {
+    this.#printed = (this.#printed + text).slice(-keptCharacters);
+  }
+
   #tell(signal: 'TERM' | 'KILL'): void {
     this.#told = true;
     this.#keeper.stdin.write(`${signal}\n`);
@@ -122,8 +130,11 @@ export class ServiceProcess {
   }
 
   #failure(what: string): Error {
-    const lines = this.#lines.map((line) => `  ${line}`).join('\n');
-    return new Error(`${this.#name} ${what}; ${lines ? `its last lines:\n${lines}` : 'it printed nothing'}`);
+    const lines = this.#printed.trimEnd().split('\n').slice(-keptLines);
+    const said = this.#printed
+      ? `its last lines:\n${lines.map((line) => `  ${line}`).join('\n')}`
+      : 'it printed nothing';
+    return new Error(`${this.#name} ${what}; ${said}`);
   }
 }
 

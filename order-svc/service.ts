@@ -18,6 +18,7 @@ import { openOrderDb } from './db/models.ts';
 import { DatabaseWorkerLease } from './db/worker-lease.ts';
 import { OrderNumbers } from './domain/order-numbers.ts';
 import { eventHandler, logPublisher } from './outbox/handle-event.ts';
+import { HandOver } from './outbox/hand-over.ts';
 import { relayOnce } from './outbox/relay.ts';
 import { orderDeadlines } from './rpc/deadlines.ts';
 import { orderService } from './rpc/order-service.ts';
@@ -43,29 +44,32 @@ export async function startOrderService(config: OrderConfig, logger: Logger): Pr
     interceptors: [admission(new Bound('calls', config.MAX_CALLS, logger)), requestLog(logger)],
     deadline: orderDeadlines,
   });
-  const saga = {
-    db,
-    stock,
-    numbers,
-    inFlight: new InFlight(),
-    newOrders: new Bound('new orders', config.MAX_NEW_ORDERS, logger),
-    batches: createBatches(db, stock, config.BATCH_SIZE),
-    claimMarginMs: config.CLAIM_MARGIN_MS,
-    compensationMs: config.COMPENSATION_MS,
-  };
   const relay = {
     handle: eventHandler(stock, logPublisher(logger), config.COMPENSATION_MS),
     leaseMs: config.EVENT_LEASE_MS,
     maxAttempts: config.EVENT_MAX_ATTEMPTS,
     logger,
   };
+  const handOver = new HandOver(db, relay);
+  const saga = {
+    db,
+    stock,
+    numbers,
+    inFlight: new InFlight(),
+    newOrders: new Bound('new orders', config.MAX_NEW_ORDERS, logger),
+    batches: createBatches(db, stock, handOver, config.BATCH_SIZE),
+    claimMarginMs: config.CLAIM_MARGIN_MS,
+    compensationMs: config.COMPENSATION_MS,
+  };
   const loops = [
     new Loop({ name: 'reaper', intervalMs: config.REAPER_INTERVAL_MS, runOnce: () => reapOnce(db, logger), logger }),
     new Loop({ name: 'relay', intervalMs: config.RELAY_INTERVAL_MS, runOnce: () => relayOnce(db, relay), logger }),
+    new Loop({ name: 'settle', intervalMs: config.RELAY_INTERVAL_MS, runOnce: () => handOver.settle(), logger }),
   ];
   const stop = async () => {
     await host.stop(config.DRAIN_MS);
     await Promise.all(loops.map((loop) => loop.stop()));
+    await handOver.stop().catch((err: unknown) => logger.warn({ err }, 'events not settled'));
     await lease.release(numbers.lastMs).catch((err: unknown) => logger.warn({ err }, 'worker id not given back'));
     transport.close();
     await db.sequelize.close();

@@ -1,5 +1,5 @@
 import { duplicateKey } from '../../runtime/db/sql-errors.ts';
-import { execute, rowsOf, select } from '../../runtime/db/statements.ts';
+import { execute, rowsOf, select, type Statement } from '../../runtime/db/statements.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { OrderDb } from './models.ts';
 
@@ -21,25 +21,44 @@ export type ClaimConflict = 'uk_client_request_id' | 'PRIMARY';
  */
 export async function insertClaims(db: OrderDb, claims: readonly NewClaim[]): Promise<(ClaimConflict | undefined)[]> {
   try {
-    await execute(
-      db.sequelize,
-      `INSERT INTO t_order_claim (order_no, client_request_id, user_id, fingerprint, items, expire_time)
-        VALUES ${rowsOf('(?, ?, ?, ?, ?, UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND)', claims.length)}`,
-      claims.flatMap(({ orderNo, intent, leaseMs }) => [
-        orderNo,
-        intent.clientRequestId === undefined ? null : Buffer.from(intent.clientRequestId),
-        intent.userId,
-        intent.fingerprint,
-        itemsJson(intent),
-        Math.round(leaseMs * 1000),
-      ]),
-    );
+    const { sql, values } = claimsStatement(claims);
+    await execute(db.sequelize, sql, values);
     return claims.map(() => undefined);
   } catch (error) {
     const key = duplicateKey(error);
     if (claims.length === 1 && (key === 'PRIMARY' || key === 'uk_client_request_id')) return [key];
     throw error;
   }
+}
+
+/** Inserts claims in the order of their keys: two processes that have some in common wait for each other, and never both ways. */
+export function claimsStatement(claims: readonly NewClaim[]): Statement {
+  const sorted = claims.toSorted((a, b) =>
+    (a.intent.clientRequestId ?? '') < (b.intent.clientRequestId ?? '') ? -1 : 1,
+  );
+  return {
+    sql: `INSERT INTO t_order_claim (order_no, client_request_id, user_id, fingerprint, items, expire_time)
+      VALUES ${rowsOf('(?, ?, ?, ?, ?, UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND)', claims.length)}`,
+    values: sorted.flatMap(({ orderNo, intent, leaseMs }) => [
+      orderNo,
+      intent.clientRequestId === undefined ? null : Buffer.from(intent.clientRequestId),
+      intent.userId,
+      intent.fingerprint,
+      itemsJson(intent),
+      Math.round(leaseMs * 1000),
+    ]),
+  };
+}
+
+/**
+ * Deletes claims. Without the LIMIT the optimizer may look at every row of so small a table, and so wait for the claims that
+ * other processes have in work.
+ */
+export function deleteClaimsStatement(orderNos: readonly string[]): Statement {
+  return {
+    sql: 'DELETE FROM t_order_claim WHERE order_no IN (?) ORDER BY order_no LIMIT ?',
+    values: [orderNos, orderNos.length],
+  };
 }
 
 /** A claim as it stands. */
@@ -76,7 +95,8 @@ export async function findExpiredClaims(db: OrderDb, limit: number): Promise<str
 
 /** Takes a claim away whose attempt has left nothing behind. */
 export async function deleteClaim(db: OrderDb, orderNo: string): Promise<void> {
-  await db.OrderClaim.destroy({ where: { order_no: orderNo } });
+  const { sql, values } = deleteClaimsStatement([orderNo]);
+  await execute(db.sequelize, sql, values);
 }
 
 /**

@@ -16,6 +16,20 @@ export interface LeasedEvent {
   readonly leaseOwner: string;
 }
 
+/** The right to handle events for a while. */
+export interface EventLease {
+  readonly owner: string;
+  readonly leaseMs: number;
+}
+
+/** Takes events from whoever writes them, under a lease that they are written with. */
+export interface EventHandOver {
+  /** Undefined: events are written without one, and left to the relays. */
+  lease(): EventLease | undefined;
+  /** Called when the events are committed. */
+  push(events: readonly LeasedEvent[]): void;
+}
+
 interface Row {
   event_id: string;
   order_no: string;

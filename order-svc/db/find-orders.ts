@@ -17,31 +17,44 @@ interface Row {
   unit_price_cents: string;
 }
 
-/** Reads orders with their items, by `order_no` or by `client_request_id`. One that is not there is left out. */
-export async function findOrders(
-  db: OrderDb,
-  column: 'order_no' | 'client_request_id',
-  values: readonly string[],
-): Promise<Order[]> {
+/** Reads orders with their items, whoever's they are. One that is not there is left out. */
+async function findOrders(db: OrderDb, orderNos: readonly string[]): Promise<Order[]> {
   const rows = await select<Row>(
     db.sequelize,
     `SELECT o.order_no, o.user_id, o.client_request_id, o.fingerprint, o.status, o.total_amount, o.create_time,
         i.product_id, i.quantity, i.title, i.unit_price_cents
       FROM t_order o JOIN t_order_item i ON i.order_no = o.order_no
-      WHERE o.${column} IN (?) ORDER BY o.order_no, i.line_no`,
-    [values.map((value) => (column === 'order_no' ? value : Buffer.from(value)))],
+      WHERE o.order_no IN (?) ORDER BY o.order_no, i.line_no`,
+    [orderNos],
   );
   return [...Map.groupBy(rows, (row) => row.order_no).values()].map(toOrder);
 }
 
+/**
+ * Reads the orders of keys, whoever's they are. Looks first whether there are any: most keys are new, and this look costs the database
+ * half of what the join does that finds nothing.
+ */
+export async function findOrdersByKey(db: OrderDb, keys: readonly string[]): Promise<Order[]> {
+  const rows = await select<{ order_no: string }>(
+    db.sequelize,
+    'SELECT order_no FROM t_order WHERE client_request_id IN (?)',
+    [keys.map((key) => Buffer.from(key))],
+  );
+  if (rows.length === 0) return [];
+  return findOrders(
+    db,
+    rows.map((row) => row.order_no),
+  );
+}
+
 /** The order of a key, whoever's it is. */
 export async function findOrderByKey(db: OrderDb, clientRequestId: string): Promise<Order | undefined> {
-  return (await findOrders(db, 'client_request_id', [clientRequestId]))[0];
+  return (await findOrdersByKey(db, [clientRequestId]))[0];
 }
 
 /** The order of a number, whoever's it is. */
 export async function findOrderByNo(db: OrderDb, orderNo: string): Promise<Order | undefined> {
-  return (await findOrders(db, 'order_no', [orderNo]))[0];
+  return (await findOrders(db, [orderNo]))[0];
 }
 
 function toOrder(rows: Row[]): Order {

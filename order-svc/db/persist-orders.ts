@@ -3,6 +3,8 @@ import { executeTogether, rowsOf, type Statement } from '../../runtime/db/statem
 import { inTransaction } from '../../runtime/db/transaction.ts';
 import { toDecimal } from '../domain/money.ts';
 import type { NewOrder, Order } from '../domain/order.ts';
+import { claimsStatement, deleteClaimsStatement, type NewClaim } from './claims.ts';
+import type { EventHandOver, EventLease, LeasedEvent } from './events.ts';
 import type { OrderDb } from './models.ts';
 
 /** The claim was taken away while its owner was at work: no order may come of it. */
@@ -10,43 +12,48 @@ export class ClaimLostError extends Error {
   override readonly name = 'ClaimLostError';
 }
 
-type Results = [
-  ResultSetHeader,
-  ResultSetHeader,
-  ResultSetHeader,
-  ResultSetHeader,
-  { order_no: string; create_time: Date }[],
-];
+/** An event as it is written, apart from its time. */
+type NewEvent = Omit<LeasedEvent, 'createTime' | 'leaseOwner'>;
 
 /**
- * Writes orders in place of their claims, in one transaction, all or none: a claim and its order never exist together.
+ * Writes orders in place of their claims, in one transaction, all or none: a claim and its order never exist together. Claims of other
+ * attempts, which wait at the same time, may go in with them. The orders' events are handed over when it is committed.
  *
  * @throws ClaimLostError, the driver's duplicate-key error, or UnknownCommitError.
  */
-export async function persistOrders(db: OrderDb, orders: readonly NewOrder[]): Promise<Order[]> {
-  const orderNos = orders.map((order) => order.orderNo);
-  return inTransaction(db.sequelize, async (tx) => {
-    const [deleted, , , , rows] = await executeTogether<Results>(
+export async function persistOrders(
+  db: OrderDb,
+  orders: readonly NewOrder[],
+  handOver: EventHandOver,
+  newClaims: readonly NewClaim[] = [],
+): Promise<Order[]> {
+  const lease = handOver.lease();
+  const events = orders.map(createdEvent);
+  const createTime = await inTransaction(db.sequelize, async (tx) => {
+    const [, deleted, now] = await executeTogether<[ResultSetHeader, ResultSetHeader, { create_time: Date }[]]>(
       db.sequelize,
       [
-        { sql: 'DELETE FROM t_order_claim WHERE order_no IN (?)', values: [orderNos] },
+        { sql: 'SET @now = UTC_TIMESTAMP(3)', values: [] },
+        deleteClaimsStatement(orders.map((order) => order.orderNo)),
+        { sql: 'SELECT CAST(@now AS DATETIME(3)) AS create_time', values: [] },
         insertOrders(orders),
         insertItems(orders),
-        insertEvents(orders),
-        { sql: 'SELECT order_no, create_time FROM t_order WHERE order_no IN (?)', values: [orderNos] },
+        insertEvents(events, lease),
+        ...(newClaims.length > 0 ? [claimsStatement(newClaims)] : []),
       ],
       tx,
     );
     if (deleted.affectedRows !== orders.length) throw new ClaimLostError('the claim was taken away');
-    const createTimes = new Map(rows.map((row) => [row.order_no, row.create_time]));
-    return orders.map((order) => ({ ...order, status: 'WAIT_PAY', createTime: createTimes.get(order.orderNo)! }));
+    return now[0]!.create_time;
   });
+  if (lease) handOver.push(events.map((event) => ({ ...event, createTime, leaseOwner: lease.owner })));
+  return orders.map((order) => ({ ...order, status: 'WAIT_PAY', createTime }));
 }
 
 function insertOrders(orders: readonly NewOrder[]): Statement {
   return {
-    sql: `INSERT INTO t_order (order_no, user_id, client_request_id, fingerprint, status, total_amount)
-      VALUES ${rowsOf("(?, ?, ?, ?, 'WAIT_PAY', ?)", orders.length)}`,
+    sql: `INSERT INTO t_order (order_no, user_id, client_request_id, fingerprint, status, total_amount, create_time)
+      VALUES ${rowsOf("(?, ?, ?, ?, 'WAIT_PAY', ?, @now)", orders.length)}`,
     values: orders.flatMap((order) => [
       order.orderNo,
       order.userId,
@@ -68,16 +75,23 @@ function insertItems(orders: readonly NewOrder[]): Statement {
   };
 }
 
-function insertEvents(orders: readonly NewOrder[]): Statement {
+function insertEvents(events: readonly NewEvent[], lease: EventLease | undefined): Statement {
+  const leaseEnd = lease ? '@now + INTERVAL ? MICROSECOND' : 'NULL';
   return {
-    sql: `INSERT INTO t_event_record (event_id, order_no, event_type, payload)
-      VALUES ${rowsOf("(?, ?, 'ORDER_CREATED', ?)", orders.length)}`,
-    values: orders.flatMap((order) => [`${order.orderNo}.ORDER_CREATED`, order.orderNo, createdPayload(order)]),
+    sql: `INSERT INTO t_event_record (event_id, order_no, event_type, payload, create_time, attempts, lease_owner, lease_time)
+      VALUES ${rowsOf(`(?, ?, ?, ?, @now, ${lease ? '1, ?' : '0, NULL'}, ${leaseEnd})`, events.length)}`,
+    values: events.flatMap(({ eventId, orderNo, eventType, payload }) => [
+      eventId,
+      orderNo,
+      eventType,
+      JSON.stringify(payload),
+      ...(lease ? [lease.owner, lease.leaseMs * 1000] : []),
+    ]),
   };
 }
 
-function createdPayload(order: NewOrder): string {
-  return JSON.stringify({
+function createdEvent(order: NewOrder): NewEvent {
+  const payload = {
     order_no: order.orderNo,
     user_id: String(order.userId),
     client_request_id: order.clientRequestId,
@@ -88,5 +102,7 @@ function createdPayload(order: NewOrder): string {
       title: item.title,
       unit_price_cents: String(item.unitPriceCents),
     })),
-  });
+  };
+  const eventId = `${order.orderNo}.ORDER_CREATED`;
+  return { eventId, orderNo: order.orderNo, eventType: 'ORDER_CREATED', payload, attempts: 1 };
 }

@@ -1,5 +1,6 @@
 import { execute, jsonOf, rowsOf, select } from '../../runtime/db/statements.ts';
 import { inTransaction } from '../../runtime/db/transaction.ts';
+import { deleteClaimsStatement } from './claims.ts';
 import type { OrderDb } from './models.ts';
 
 /**
@@ -14,13 +15,14 @@ export async function stageRestores(db: OrderDb, orderNos: readonly string[]): P
   return inTransaction(db.sequelize, async (tx) => {
     const claims = await select<{ order_no: string; items: unknown }>(
       db.sequelize,
-      'SELECT order_no, items FROM t_order_claim WHERE order_no IN (?) ORDER BY order_no FOR UPDATE',
-      [orderNos],
+      'SELECT order_no, items FROM t_order_claim WHERE order_no IN (?) ORDER BY order_no LIMIT ? FOR UPDATE',
+      [orderNos, orderNos.length],
       tx,
     );
     if (claims.length === 0) return 0;
     const claimed = claims.map((claim) => claim.order_no);
-    await execute(db.sequelize, 'DELETE FROM t_order_claim WHERE order_no IN (?)', [claimed], tx);
+    const { sql, values } = deleteClaimsStatement(claimed);
+    await execute(db.sequelize, sql, values, tx);
     const orders = await select<{ order_no: string }>(
       db.sequelize,
       'SELECT order_no FROM t_order WHERE order_no IN (?)',

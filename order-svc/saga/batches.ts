@@ -3,7 +3,8 @@ import type { StockService } from '../../gen/ordersystem/stock/v1/stock_service_
 import { wasRolledBack } from '../../runtime/db/sql-errors.ts';
 import { GroupCommit } from '../../runtime/group-commit.ts';
 import { type ClaimConflict, insertClaims, type NewClaim } from '../db/claims.ts';
-import { findOrders } from '../db/find-orders.ts';
+import type { EventHandOver } from '../db/events.ts';
+import { findOrdersByKey } from '../db/find-orders.ts';
 import type { OrderDb } from '../db/models.ts';
 import { ClaimLostError, persistOrders } from '../db/persist-orders.ts';
 import type { NewOrder, Order, Snapshot } from '../domain/order.ts';
@@ -13,26 +14,38 @@ import { deductTogether, type DeductCall } from './deduct-together.ts';
 export interface Batches {
   /** The order of a key, whoever's it is. */
   readonly findByKey: GroupCommit<string, Order | undefined>;
-  readonly claim: GroupCommit<NewClaim, ClaimConflict | undefined>;
   readonly deduct: GroupCommit<DeductCall, Snapshot[]>;
-  readonly persist: GroupCommit<NewOrder, Order>;
+  /** Puts up a claim. Answers with what it hit, if it hit something. */
+  claim(claim: NewClaim, signal: AbortSignal): Promise<ClaimConflict | undefined>;
+  /** Writes an order in place of its claim. */
+  persist(order: NewOrder, signal: AbortSignal): Promise<Order>;
 }
 
+/** What one attempt writes to the orders' database, and what it is answered. */
+type Write = { claim: NewClaim; order?: never } | { order: NewOrder; claim?: never };
+type Written = ClaimConflict | undefined | Order;
+
 /** @param maxSize most requests of one batch; 1: each by itself. */
-export function createBatches(db: OrderDb, stock: Client<typeof StockService>, maxSize: number): Batches {
+export function createBatches(
+  db: OrderDb,
+  stock: Client<typeof StockService>,
+  handOver: EventHandOver,
+  maxSize: number,
+): Batches {
+  // Claims of some attempts and orders of others go out in one transaction: a commit costs more than what is in it.
+  const writes = new GroupCommit<Write, Written>({
+    run: (batch) => writeTogether(db, batch, handOver),
+    weightOf: ({ claim, order }) => (claim?.intent.lines ?? order!.items).length,
+    runAlone: (error) => error instanceof ClaimLostError || wasRolledBack(error),
+    maxSize,
+  });
   return {
     findByKey: new GroupCommit({
       async run(keys) {
-        const orders = await findOrders(db, 'client_request_id', [...new Set(keys)]);
+        const orders = await findOrdersByKey(db, [...new Set(keys)]);
         const byKey = new Map(orders.map((order) => [order.clientRequestId, order]));
         return keys.map((key) => byKey.get(key));
       },
-      runAlone: wasRolledBack,
-      maxSize,
-    }),
-    claim: new GroupCommit({
-      run: (claims) => insertClaims(db, claims),
-      weightOf: ({ intent }) => intent.lines.length,
       runAlone: wasRolledBack,
       maxSize,
     }),
@@ -41,13 +54,16 @@ export function createBatches(db: OrderDb, stock: Client<typeof StockService>, m
       weightOf: ({ lines }) => lines.length,
       runAlone: () => false,
       maxSize,
-      lanes: 2,
     }),
-    persist: new GroupCommit({
-      run: (orders) => persistOrders(db, orders),
-      weightOf: ({ items }) => items.length,
-      runAlone: (error) => error instanceof ClaimLostError || wasRolledBack(error),
-      maxSize,
-    }),
+    claim: (claim, signal) => writes.submit({ claim }, signal) as Promise<ClaimConflict | undefined>,
+    persist: (order, signal) => writes.submit({ order }, signal) as Promise<Order>,
   };
+}
+
+async function writeTogether(db: OrderDb, batch: readonly Write[], handOver: EventHandOver): Promise<Written[]> {
+  const claims = batch.flatMap(({ claim }) => claim ?? []);
+  const orders = batch.flatMap(({ order }) => order ?? []);
+  if (orders.length === 0) return insertClaims(db, claims);
+  const made = new Map((await persistOrders(db, orders, handOver, claims)).map((order) => [order.orderNo, order]));
+  return batch.map(({ order }) => order && made.get(order.orderNo));
 }

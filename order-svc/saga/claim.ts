@@ -17,7 +17,7 @@ export async function claim(
 ): Promise<ClaimConflict | undefined> {
   const leaseMs = remainingMs(call) + saga.claimMarginMs;
   try {
-    return await saga.batches.claim.submit({ orderNo, intent, leaseMs }, call.signal);
+    return await saga.batches.claim({ orderNo, intent, leaseMs }, call.signal);
   } catch (error) {
     // The claim may stand although its answer was lost: left alone, it would keep the intent waiting until it expires.
     await compensate(saga, orderNo, new NothingTakenError('no claim', { cause: error }), call.log);

@@ -13,7 +13,7 @@ import { NumberTakenError, OutcomeUnknownError } from './failures.ts';
  */
 export async function persist(saga: Saga, order: NewOrder, { log, signal }: Call): Promise<Order> {
   try {
-    return await saga.batches.persist.submit(order, signal);
+    return await saga.batches.persist(order, signal);
   } catch (error) {
     if (duplicateKey(error) === 'uk_order_no')
       throw new NumberTakenError('the order number is taken', { cause: error });

@@ -3,7 +3,13 @@ import { type Logger, type LoggerOptions, pino } from 'pino';
 
 export type { Logger };
 
-/** JSON lines on standard output. `level`: fatal, error, warn, info, debug, trace or silent. */
+/** Bytes of lines that wait for a reader who stands still; what comes after them is lost. */
+const MAX_WAITING_BYTES = 16 * 1024 * 1024;
+
+/**
+ * JSON lines on standard output. `level`: fatal, error, warn, info, debug, trace or silent. Lines go out in the background, and before
+ * `process.exit`: a slow reader holds nothing up, and only SIGKILL takes the last of them.
+ */
 export function createLogger(service: string, level: string): Logger {
   const options: LoggerOptions = {
     level,
@@ -12,8 +18,8 @@ export function createLogger(service: string, level: string): Logger {
     messageKey: 'message',
     serializers: { err: withoutStatement },
   };
-  // Synchronous: the last lines before an exit are the ones that matter.
-  return pino(options, pino.destination({ sync: true }));
+  // Written synchronously, a full pipe would stop the whole process for 100 ms at a time.
+  return pino(options, pino.destination({ sync: false, maxLength: MAX_WAITING_BYTES }));
 }
 
 /** A logger that says nothing. */

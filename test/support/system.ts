@@ -181,7 +181,7 @@ export async function expireClaims({ orderDb }: System): Promise<void> {
 /** One pass of a relay that reaches stock-svc directly. */
 export async function relay({ orderDb, stock }: System): Promise<void> {
   const handle = eventHandler(stock, logPublisher(silentLogger), 1000);
-  await relayOnce(orderDb, { handle, logger: silentLogger });
+  await relayOnce(orderDb, { handle, leaseMs: 30_000, maxAttempts: 50, logger: silentLogger });
 }
 
 /** The URL of an open database, past any proxy. */

@@ -37,7 +37,7 @@ describe('the relay', () => {
       { where: { status: 'WAIT' } },
     );
   const run = (handle: RelayOptions['handle'], options: Partial<RelayOptions> = {}) =>
-    relayOnce(system.orderDb, { handle, logger: silentLogger, ...options });
+    relayOnce(system.orderDb, { handle, leaseMs: 30_000, maxAttempts: 50, logger: silentLogger, ...options });
 
   it('hands an event on with all that its handler needs, once', async () => {
     const handled: LeasedEvent[] = [];

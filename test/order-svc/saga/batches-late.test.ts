@@ -13,8 +13,8 @@ import {
 import { until } from '../../support/expect.ts';
 import { movementsOf, newKey, type OrderNode, product } from '../../support/system.ts';
 
-/** As many as GroupCommit has for Deduct: 2, and 8 to spare. */
-const LANES = 10;
+/** As many as GroupCommit has for Deduct: 1, and 8 to spare. */
+const LANES = 9;
 
 describe('a caller whose deadline passes while his order waits with others', () => {
   const system = useBatchingSystem();

@@ -19,7 +19,6 @@ import { type OrderNode, product } from '../../support/system.ts';
 const PERSIST = {
   'the orders’ BEGIN': /START TRANSACTION/,
   'the orders’ INSERT': PERSISTS,
-  'the reading of their times': /SELECT order_no, create_time/,
   'the orders’ COMMIT': COMMIT,
 };
 const DEDUCT = {

@@ -31,8 +31,8 @@ describe('an order number that is taken', () => {
       stock: system.stock,
       numbers: { next: () => Promise.resolve(numbers.shift()!) },
       inFlight: new InFlight(),
-      batches: createBatches(system.orderDb, system.stock, 1),
       newOrders: new Bound('new orders', 100, silentLogger),
+      batches: createBatches(system.orderDb, system.stock, { lease: () => undefined, push: () => undefined }, 1),
       claimMarginMs: 1000,
       compensationMs: 1000,
     };

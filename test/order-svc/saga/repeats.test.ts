@@ -5,7 +5,7 @@ import { as, availableOf, movementsOf, newKey, type OrderNode, product, useSyste
 
 const CLAIM = /INSERT INTO t_order_claim/;
 const LOOK_AT_CLAIM = /SELECT order_no, user_id, fingerprint, expire_time/;
-const LOOK_AT_ORDER = /FROM t_order o JOIN/;
+const LOOK_AT_ORDER = /FROM t_order WHERE client_request_id/;
 const PERSIST = /DELETE FROM t_order_claim WHERE order_no IN/;
 
 describe('repeats of one intent', () => {
