@@ -8,7 +8,7 @@ const schema = z.object({
   LOG_LEVEL: logLevel,
   BATCH_SIZE: integer(1, 256, 64),
   DATABASE_POOL_SIZE: integer(2, 1000, 10),
-  MAX_CALLS: integer(1, 1_000_000, 1024),
+  MAX_CALLS: integer(1, 1_000_000, 512),
   MAX_NEW_ORDERS: integer(1, 1_000_000, 256),
   STOCK_ATTEMPT_MS: integer(10, 600_000, 2_000),
   COMPENSATION_MS: integer(100, 600_000, 3_000),

@@ -7,7 +7,7 @@ const schema = z.object({
   LOG_LEVEL: logLevel,
   BATCH_SIZE: integer(1, 256, 64),
   DATABASE_POOL_SIZE: integer(2, 1000, 10),
-  MAX_CALLS: integer(1, 1_000_000, 1024),
+  MAX_CALLS: integer(1, 1_000_000, 512),
   DRAIN_MS: integer(0, 600_000, 10_000),
 });
 

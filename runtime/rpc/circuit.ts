@@ -1,5 +1,5 @@
 import { Code, ConnectError, type Interceptor, type UnaryResponse } from '@connectrpc/connect';
-import { circuitBreaker, CircuitState, ConsecutiveBreaker, handleWhenResult, isBrokenCircuitError } from 'cockatiel';
+import { circuitBreaker, CircuitState, handleWhenResult, type IBreaker, isBrokenCircuitError } from 'cockatiel';
 import type { Logger } from '../lifecycle/logger.ts';
 import { timeoutOf } from './deadline.ts';
 import { commonError } from './errors.ts';
@@ -14,6 +14,8 @@ export interface CircuitOptions {
   attemptTimeoutMs: number;
   /** Attempts in a row without an answer that open the circuit. Default 5. */
   failures?: number;
+  /** Time from the first of them to the last, at least: calls on one broken connection all fail at once. Default 200. */
+  silenceMs?: number;
   /** How long it is open before one attempt is let through, as a probe. Default 500. */
   probeAfterMs?: number;
 }
@@ -26,8 +28,8 @@ interface Outcome {
 }
 
 /**
- * Client interceptor: sends nothing to a server that is gone. After some attempts in a row without an answer every further one is
- * refused at once, with UNAVAILABLE `SERVICE_UNAVAILABLE` and RetryInfo, and `wasNotSent` says so; from time to time one goes through
+ * Client interceptor: sends nothing to a server that is gone. When nobody has answered for a while, every further attempt is refused
+ * at once, with UNAVAILABLE `SERVICE_UNAVAILABLE` and RetryInfo, and `wasNotSent` says so; from time to time one goes through
  * as a probe, and its answer closes the circuit. An error is an answer too, unless it is UNAVAILABLE, DEADLINE_EXCEEDED or CANCELLED.
  *
  * One for each target, behind the retry interceptor: it counts attempts, so that it opens within a few calls and ends the repeats of
@@ -36,10 +38,10 @@ interface Outcome {
  * @see https://learn.microsoft.com/en-us/azure/architecture/patterns/circuit-breaker
  */
 export function circuitInterceptor(options: CircuitOptions): Interceptor {
-  const { name, logger, attemptTimeoutMs, failures = 5, probeAfterMs = 500 } = options;
+  const { name, logger, attemptTimeoutMs, failures = 5, silenceMs = 200, probeAfterMs = 500 } = options;
   const circuit = circuitBreaker(
     handleWhenResult((outcome) => (outcome as Outcome).silent === true),
-    { breaker: new ConsecutiveBreaker(failures), halfOpenAfter: probeAfterMs },
+    { breaker: new SilenceBreaker(failures, silenceMs), halfOpenAfter: probeAfterMs },
   );
   logChanges(circuit, name, logger);
   const refused = () =>
@@ -65,9 +67,32 @@ export function circuitInterceptor(options: CircuitOptions): Interceptor {
     const { response, error } = await circuit.execute(attempt).catch((reason: unknown) => {
       throw isBrokenCircuitError(reason) ? refused() : reason;
     });
-    if (!response) throw error;
-    return response;
+    if (response) return response;
+    throw error as ConnectError;
   };
+}
+
+/** Says when the circuit opens. */
+class SilenceBreaker implements IBreaker {
+  state: unknown;
+  readonly #failures: number;
+  readonly #silenceMs: number;
+  #failed = 0;
+  #sinceMs = 0;
+
+  constructor(failures: number, silenceMs: number) {
+    this.#failures = failures;
+    this.#silenceMs = silenceMs;
+  }
+
+  success(): void {
+    this.#failed = 0;
+  }
+
+  failure(): boolean {
+    if (this.#failed++ === 0) this.#sinceMs = Date.now();
+    return this.#failed >= this.#failures && Date.now() - this.#sinceMs >= this.#silenceMs;
+  }
 }
 
 const SILENCE: ReadonlySet<Code> = new Set([Code.Unavailable, Code.DeadlineExceeded, Code.Canceled]);
