@@ -55,7 +55,7 @@ function pause(ms: number, signal: AbortSignal): Promise<false> {
     const timer = setTimeout(() => {
       signal.removeEventListener('abort', abort);
       resolve(false);
-    }, ms);
+    }, Math.max(0, ms));
     const abort = () => {
       clearTimeout(timer);
       reject(signal.reason as Error);

@@ -29,7 +29,7 @@ export class CallContext implements HandlerContext {
     const askedMs = Number(call.getDeadline()) - now;
     const timeoutMs = askedMs === Infinity ? deadline.defaultMs : Math.min(askedMs, deadline.maxMs);
     this.#endMs = now + timeoutMs;
-    this.#timer = setTimeout(() => this.#controller.abort(TIMED_OUT), timeoutMs);
+    this.#timer = setTimeout(() => this.#controller.abort(TIMED_OUT), Math.max(0, timeoutMs));
     if (timeoutMs <= 0) this.#controller.abort(TIMED_OUT);
     call.on('cancelled', () => {
       // grpc-js says this also when the caller's own deadline passes. Timers can be 1 ms early by this clock.
