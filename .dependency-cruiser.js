@@ -3,12 +3,16 @@
 const services = '^[^/]+-svc/';
 const production = '^(gen|runtime|client|[^/]+-svc)/';
 const productionEntries = ['^[^/]+-svc/main\\.ts$', '^client/'];
+const notDeployed = '^(dev|test|test-browser|bench|examples)/';
 const devEntries = [
   '^(dev|bench)/[^/]+\\.ts$',
   '\\.test\\.ts$',
   // What mocha, and what tests, start by path.
   '^test/support/(setup|reporter|mint-numbers)\\.ts$',
   '^test/runtime/lifecycle/a-process\\.ts$',
+  '^test/faults/(main|crash-at)\\.ts$',
+  // What esbuild and npm start by path.
+  '^examples/[^/]+/(main|page/page)\\.ts$',
 ];
 
 /** @type {import('dependency-cruiser').IForbiddenRuleType[]} */
@@ -41,7 +45,7 @@ const betweenFolders = [
     name: 'services-import-only-gen-and-runtime',
     comment: 'client/ is for callers, and there is no common folder: what both services need is for runtime/.',
     from: { path: services },
-    to: { dependencyTypes: ['local'], pathNot: [services, '^(gen|runtime|dev|test|bench)/'] },
+    to: { dependencyTypes: ['local'], pathNot: [services, '^(gen|runtime|dev|test|bench|examples)/'] },
   },
   {
     name: 'client-imports-only-gen-and-runtime',
@@ -50,10 +54,28 @@ const betweenFolders = [
     to: { dependencyTypes: ['local'], pathNot: '^(client|gen|runtime)/' },
   },
   {
+    name: 'examples-import-only-the-client',
+    comment: 'An example does what somebody else can do; it starts the services as npm start does.',
+    from: { path: '^examples/' },
+    to: { dependencyTypes: ['local'], pathNot: '^(examples|dev|client|gen)/' },
+  },
+  {
+    name: 'pages-import-only-the-client',
+    comment: 'And in a page nothing of the gateway before it.',
+    from: { path: '^examples/[^/]+/page/' },
+    to: { dependencyTypes: ['local'], pathNot: '^examples/[^/]+/page/' },
+  },
+  {
+    name: 'consumers-reach-no-sequelize',
+    comment: 'A caller has his own way to his own database.',
+    from: { path: '^(client|examples/points)/' },
+    to: { path: 'node_modules/(sequelize|umzug)/', reachable: true },
+  },
+  {
     name: 'production-imports-no-dev-or-test',
     comment: 'These folders are not deployed.',
     from: { path: production },
-    to: { path: '^(dev|test|bench)/' },
+    to: { path: notDeployed },
   },
 ];
 
@@ -68,19 +90,25 @@ const insideService = [
   {
     name: 'rpc-on-top',
     comment: 'rpc → saga → domain: what is below the RPCs runs as well for the reaper and the outbox.',
-    from: { path: '^[^/]+-svc/(saga|outbox|db|domain)/' },
+    from: { path: '^[^/]+-svc/(saga|life|outbox|db|domain)/' },
     to: { path: '^[^/]+-svc/rpc/' },
   },
   {
     name: 'saga-below-rpc',
-    comment: 'The outbox and the tables carry what a saga decided, and decide nothing.',
+    comment: 'The outbox and the tables carry what a saga, or the life of an order, decided, and decide nothing.',
     from: { path: '^[^/]+-svc/(outbox|db|domain)/' },
-    to: { path: '^[^/]+-svc/saga/' },
+    to: { path: '^[^/]+-svc/(saga|life)/' },
+  },
+  {
+    name: 'saga-and-life-apart',
+    comment: 'One makes the order, the other is what becomes of it: neither needs the other.',
+    from: { path: '^[^/]+-svc/(saga|life)/' },
+    to: { path: '^[^/]+-svc/(saga|life)/', pathNot: '^[^/]+-svc/$1/' },
   },
   {
     name: 'outbox-apart',
     comment: 'Requests and sagas leave events in the tables, in their transaction; only the relay sends them.',
-    from: { path: '^[^/]+-svc/(rpc|saga|db|domain)/' },
+    from: { path: '^[^/]+-svc/(rpc|saga|life|db|domain)/' },
     to: { path: '^[^/]+-svc/outbox/' },
   },
   {
@@ -127,7 +155,7 @@ const everywhere = [
     name: 'no-orphans-in-dev-and-test',
     comment: 'No command and no test gets to this file: use it or delete it.',
     from: { path: devEntries },
-    to: { path: '^(dev|test|bench)/', pathNot: devEntries, reachable: false },
+    to: { path: notDeployed, pathNot: devEntries, reachable: false },
   },
 ];
 
@@ -136,7 +164,7 @@ export default {
   forbidden: [...betweenFolders, ...insideService, ...everywhere].map((rule) => ({ severity: 'error', ...rule })),
   options: {
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: '^\\.(data|git)/' },
+    exclude: { path: '^(\\.(data|git)|dist)/' },
     tsConfig: { fileName: 'tsconfig.json' },
     tsPreCompilationDeps: true,
   },

@@ -3,7 +3,7 @@ import tseslint from 'typescript-eslint';
 
 // The compiler's strict options, and prettier, hold the rest: here are the mistakes that only types show.
 export default defineConfig(
-  globalIgnores(['gen/', '.data/']),
+  globalIgnores(['gen/', '.data/', 'dist/']),
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },
   {
     files: ['**/*.ts'],

@@ -5,7 +5,7 @@ import { createDatabase } from '../dev/database/create-database.ts';
 import { type DatabaseServer, startDatabase } from '../dev/database/start-database.ts';
 import type { CommandContext } from '../dev/run-command.ts';
 import { ServiceProcess } from '../dev/service-process.ts';
-import { orderTables } from '../order-svc/db/migrations/001-orders.ts';
+import { orderMigrations } from '../order-svc/db/migrations.ts';
 import { type OrderDb, openOrderDb } from '../order-svc/db/models.ts';
 import { migrate } from '../runtime/db/migrate.ts';
 import { silentLogger } from '../runtime/lifecycle/logger.ts';
@@ -54,7 +54,7 @@ export async function startStack({ cleanup, print }: CommandContext): Promise<St
   const stockDb = openStockDb({ url: urls.stock });
   const floorDb = openStockDb({ url: urls.floor });
   for (const { sequelize } of [orderDb, stockDb, floorDb]) cleanup.defer(() => sequelize.close());
-  await migrate(floorDb.sequelize, [stockTables, orderTables], silentLogger);
+  await migrate(floorDb.sequelize, [stockTables, ...orderMigrations], silentLogger);
   await floorDb.Stock.bulkCreate(
     fixtures.products.map((id) => ({
       product_id: String(id),
@@ -90,7 +90,8 @@ export async function startStack({ cleanup, print }: CommandContext): Promise<St
   };
 }
 
-async function fillShelves(address: string): Promise<void> {
+/** Makes the products of every row, with plenty of each but the one that is sold out. */
+export async function fillShelves(address: string): Promise<void> {
   const { client, close } = connectStockService(address);
   const products = fixtures.products.map((id) => ({
     productId: BigInt(id),

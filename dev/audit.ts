@@ -14,6 +14,8 @@ interface Header {
 interface OrderRow {
   order_no: string;
   status: string;
+  /** 1: its events may have been deleted. */
+  old: number;
 }
 interface Line {
   order_no: string;
@@ -21,21 +23,26 @@ interface Line {
   quantity: string;
 }
 
+/** What order-svc keeps events for when EVENT_RETENTION_MS does not say otherwise. */
+const WEEK_MS = 7 * 24 * 3_600_000;
+
 /**
  * What holds always, over both databases. Returns every broken rule with the number that breaks it, or the first hundred.
  *
  * 1. Each product: received − Σ deducted + Σ restored = available ≥ 0.
  * 2. Each DEDUCTED header: an order that is not CANCELLED, or a claim, or a STOCK_RESTORE event that is not SENT.
- * 3. Each order: its items, one ORDER_CREATED event, and a DEDUCTED header with the same items.
+ * 3. Each order: its items, and a header with the same items, DEDUCTED unless it is CANCELLED; one ORDER_CREATED event, one ORDER_PAID
+ *    when it is PAID, one ORDER_CANCELLED when it is CANCELLED, and no other of these. An order older than
+ *    `retentionMs` may have none.
  * 4. No key has two orders. No number has an order and a claim.
  */
-export async function findBrokenRules(orderDb: OrderDb, stockDb: StockDb): Promise<string[]> {
+export async function findBrokenRules(orderDb: OrderDb, stockDb: StockDb, retentionMs = WEEK_MS): Promise<string[]> {
   const broken = [...(await brokenProducts(stockDb)), ...(await brokenKeys(orderDb))];
   let from = '';
   while (broken.length < ENOUGH) {
     const to = await endOfPage(orderDb, stockDb, from);
     if (to === undefined) break;
-    broken.push(...(await brokenNumbers(orderDb, stockDb, from, to)));
+    broken.push(...(await brokenNumbers(orderDb, stockDb, from, to, retentionMs)));
     from = to;
   }
   return broken.slice(0, ENOUGH);
@@ -82,12 +89,22 @@ async function endOfPage(orderDb: OrderDb, stockDb: StockDb, from: string): Prom
   return ends[0];
 }
 
-async function brokenNumbers(orderDb: OrderDb, stockDb: StockDb, from: string, to: string): Promise<string[]> {
+async function brokenNumbers(
+  orderDb: OrderDb,
+  stockDb: StockDb,
+  from: string,
+  to: string,
+  retentionMs: number,
+): Promise<string[]> {
   const range = [from, to];
-  const [headers, taken, orders, bought, pending, created] = await Promise.all([
+  const [headers, taken, orders, bought, pending, reported] = await Promise.all([
     select<Header>(stockDb.sequelize, `SELECT order_no, state FROM t_stock_deduction ${IN_RANGE}`, range),
     select<Line>(stockDb.sequelize, `${lines('t_stock_record')} AND type = 'DEDUCT' ${BY_PRODUCT}`, range),
-    select<OrderRow>(orderDb.sequelize, `SELECT order_no, status FROM t_order ${IN_RANGE}`, range),
+    select<OrderRow>(
+      orderDb.sequelize,
+      `SELECT order_no, status, create_time < UTC_TIMESTAMP(3) - INTERVAL ? MICROSECOND AS old FROM t_order ${IN_RANGE}`,
+      [retentionMs * 1000, ...range],
+    ),
     select<Line>(orderDb.sequelize, `${lines('t_order_item')} ${BY_PRODUCT}`, range),
     select<{ order_no: string }>(
       orderDb.sequelize,
@@ -95,17 +112,19 @@ async function brokenNumbers(orderDb: OrderDb, stockDb: StockDb, from: string, t
         SELECT order_no FROM t_event_record ${IN_RANGE} AND event_type = 'STOCK_RESTORE' AND status <> 'SENT'`,
       [...range, ...range],
     ),
-    select<{ order_no: string }>(
+    select<{ order_no: string; event_type: string }>(
       orderDb.sequelize,
-      `SELECT order_no FROM t_event_record ${IN_RANGE} AND event_type = 'ORDER_CREATED'`,
+      `SELECT order_no, event_type FROM t_event_record ${IN_RANGE}
+        AND event_type IN ('ORDER_CREATED', 'ORDER_PAID', 'ORDER_CANCELLED')`,
       range,
     ),
   ]);
   const broken: string[] = [];
   const states = new Map(headers.map((header) => [header.order_no, header.state]));
   const statuses = new Map(orders.map((order) => [order.order_no, order.status]));
+  const old = new Set(orders.filter((order) => Number(order.old) === 1).map((order) => order.order_no));
   const waiting = new Set(pending.map((row) => row.order_no));
-  const events = Map.groupBy(created, (row) => row.order_no);
+  const events = Map.groupBy(reported, (row) => row.order_no);
   const [takenOf, boughtOf] = [byOrder(taken), byOrder(bought)];
 
   for (const [orderNo, state] of states) {
@@ -120,8 +139,12 @@ async function brokenNumbers(orderDb: OrderDb, stockDb: StockDb, from: string, t
     const state = states.get(orderNo);
     if (status !== 'CANCELLED' && state !== 'DEDUCTED')
       broken.push(`order ${orderNo} is ${status}, its stock ${state}`);
-    const count = events.get(orderNo)?.length ?? 0;
-    if (count !== 1) broken.push(`order ${orderNo} has ${count} ORDER_CREATED events`);
+    const due = status === 'WAIT_PAY' ? 'ORDER_CREATED' : ['ORDER_CREATED', `ORDER_${status}`].toSorted().join();
+    const found = (events.get(orderNo) ?? [])
+      .map((row) => row.event_type)
+      .toSorted()
+      .join();
+    if (found !== due && !old.has(orderNo)) broken.push(`order ${orderNo} is ${status}, its events ${found}`);
   }
   return broken;
 }

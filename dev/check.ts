@@ -8,6 +8,7 @@ const steps: Record<string, () => Promise<Outcome>> = {
   lint: () => runTool('eslint', '--max-warnings=0', '.'),
   generated: staleCode,
   types: () => runTool('tsc', '-p', '.'),
+  'page-types': () => runTool('tsc', '-p', 'examples/checkout/page'),
   format: () => runTool('prettier', '--check', '--log-level=warn', '.'),
   imports: () => runTool('depcruise', '--config=.dependency-cruiser.js', '--output-type=err-long', '.'),
   breaking: contractBreaks,

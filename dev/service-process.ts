@@ -38,9 +38,10 @@ export class ServiceProcess {
   readonly ready: Promise<string>;
   /** Rejects with its last lines when the service ends without having been told to; never resolves. */
   readonly died: Promise<never>;
+  /** Resolves when its process is gone, however it ended. */
+  readonly gone: Promise<void>;
   readonly #name: string;
   readonly #keeper: ChildProcessByStdio<Writable, Readable, Readable>;
-  readonly #closed: Promise<void>;
   #printed = '';
   #told = false;
 
@@ -83,7 +84,7 @@ export class ServiceProcess {
     // Nobody has to wait for either.
     died.promise.catch(() => undefined);
     this.died = died.promise;
-    this.#closed = closed.promise;
+    this.gone = closed.promise;
     this.ready = this.#inTime(listening.promise);
     this.ready.catch(() => undefined);
   }
@@ -96,15 +97,20 @@ export class ServiceProcess {
   /** SIGKILL: no chance to end anything. Resolves when it is gone. */
   async kill(): Promise<void> {
     this.#tell('KILL');
-    await this.#closed;
+    await this.gone;
   }
 
   /** SIGTERM: the service ends what it has in work. Resolves when it is gone; what takes too long is killed. */
   async stop(): Promise<void> {
     this.#tell('TERM');
     const timer = setTimeout(() => this.#tell('KILL'), stopTimeoutMs);
-    await this.#closed;
+    await this.gone;
     clearTimeout(timer);
+  }
+
+  /** SIGCONT: a service that was stopped goes on. */
+  resume(): void {
+    this.#keeper.stdin.write('CONT\n');
   }
 
   #keep(text: string): void {

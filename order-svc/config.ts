@@ -1,10 +1,30 @@
 import { z } from 'zod';
-import { databaseUrl, integer, listenAddress, loadConfig, logLevel } from '../runtime/lifecycle/config.ts';
+import {
+  type ConfigCheck,
+  databaseUrl,
+  integer,
+  isLoopback,
+  listenAddress,
+  loadConfig,
+  logLevel,
+  optionalText,
+  requireTogether,
+} from '../runtime/lifecycle/config.ts';
+import { checkSettings } from '../runtime/rpc/identity/check-settings.ts';
+import { identityVariables } from '../runtime/rpc/identity/settings.ts';
+import { publisherFor } from './outbox/publishers.ts';
+
+const WEEK_MS = 7 * 24 * 3_600_000;
 
 const schema = z.object({
   DATABASE_URL: databaseUrl,
   STOCK_TARGET: z.string().default('127.0.0.1:50052'),
+  STOCK_TLS_CA_FILE: optionalText,
+  STOCK_TLS_CERT_FILE: optionalText,
+  STOCK_TLS_KEY_FILE: optionalText,
+  STOCK_TOKEN_FILE: optionalText,
   LISTEN_ADDRESS: listenAddress('127.0.0.1:50051'),
+  ...identityVariables,
   LOG_LEVEL: logLevel,
   BATCH_SIZE: integer(1, 256, 64),
   DATABASE_POOL_SIZE: integer(2, 1000, 10),
@@ -14,9 +34,17 @@ const schema = z.object({
   COMPENSATION_MS: integer(100, 600_000, 3_000),
   CLAIM_MARGIN_MS: integer(0, 600_000, 10_000),
   REAPER_INTERVAL_MS: integer(10, 600_000, 1_000),
+  EVENTS_URL: z
+    .string()
+    .default('log:')
+    .refine((url) => publisherFor(url) !== undefined, 'must be log: or nats://user:password@host:port'),
+  EVENTS_FORMAT: z.enum(['json', 'protobuf'], { error: 'must be json or protobuf' }).default('json'),
+  ORDER_PAY_WINDOW_MS: integer(1_000, 31_536_000_000, 1_800_000),
+  EXPIRY_INTERVAL_MS: integer(10, 600_000, 1_000),
   RELAY_INTERVAL_MS: integer(10, 600_000, 200),
   EVENT_LEASE_MS: integer(1_000, 600_000, 30_000),
   EVENT_MAX_ATTEMPTS: integer(1, 100_000, 50),
+  EVENT_RETENTION_MS: integer(0, 1_000 * WEEK_MS, WEEK_MS),
   WORKER_LEASE_MS: integer(300, 600_000, 30_000),
   DRAIN_MS: integer(0, 600_000, 10_000),
 });
@@ -24,5 +52,17 @@ const schema = z.object({
 export type OrderConfig = z.infer<typeof schema>;
 
 export function loadOrderConfig(env: NodeJS.ProcessEnv): OrderConfig {
-  return loadConfig(schema, env);
+  return loadConfig(schema, env, checkSettings, requireStockTls, checkStockToken);
 }
+
+const requireStockTls = requireTogether({
+  STOCK_TLS_CERT_FILE: ['STOCK_TLS_KEY_FILE', 'STOCK_TLS_CA_FILE'],
+  STOCK_TLS_KEY_FILE: ['STOCK_TLS_CERT_FILE', 'STOCK_TLS_CA_FILE'],
+});
+
+const checkStockToken: ConfigCheck<OrderConfig> = (config, context) => {
+  const inClear = config.STOCK_TLS_CA_FILE === null && !isLoopback(config.STOCK_TARGET.replace(/:\d+$/, ''));
+  if (config.STOCK_TOKEN_FILE === null || !inClear) return;
+  const message = 'would be sent in clear: needs STOCK_TLS_CA_FILE unless STOCK_TARGET is a loopback address';
+  context.addIssue({ code: 'custom', path: ['STOCK_TOKEN_FILE'], message });
+};

@@ -8,78 +8,92 @@ import type { Running } from '../runtime/lifecycle/run-process.ts';
 import { circuitInterceptor } from '../runtime/rpc/circuit.ts';
 import { deadlineInterceptor } from '../runtime/rpc/deadline.ts';
 import { GrpcHost } from '../runtime/rpc/host.ts';
+import { openIdentity } from '../runtime/rpc/identity/open-identity.ts';
 import { admission, Bound } from '../runtime/rpc/overload.ts';
 import { requestLog } from '../runtime/rpc/request-log.ts';
 import { retryInterceptor } from '../runtime/rpc/retry.ts';
 import { createGrpcTransport } from '../runtime/rpc/transport.ts';
 import type { OrderConfig } from './config.ts';
-import { orderTables } from './db/migrations/001-orders.ts';
+import { orderMigrations } from './db/migrations.ts';
 import { openOrderDb } from './db/models.ts';
 import { DatabaseWorkerLease } from './db/worker-lease.ts';
 import { OrderNumbers } from './domain/order-numbers.ts';
-import { eventHandler, logPublisher } from './outbox/handle-event.ts';
-import { HandOver } from './outbox/hand-over.ts';
-import { relayOnce } from './outbox/relay.ts';
+import { expireOnce } from './life/expiry.ts';
+import { Outbox } from './outbox/outbox.ts';
+import { publisherFor } from './outbox/publishers.ts';
 import { orderDeadlines } from './rpc/deadlines.ts';
 import { orderService } from './rpc/order-service.ts';
 import { createBatches } from './saga/batches.ts';
 import { InFlight } from './saga/in-flight.ts';
 import { reapOnce } from './saga/reaper.ts';
+import { openStockCredentials } from './stock-credentials.ts';
 
-/** Starts order-svc: migrates, leases a worker id, listens, and runs its reaper and its relay. */
+/** Starts order-svc: migrates, leases a worker id, listens, and runs its reaper, its expiry and its relay. */
 export async function startOrderService(config: OrderConfig, logger: Logger): Promise<Running & { address: string }> {
+  const stockCredentials = openStockCredentials(config, logger);
+  const identity = openIdentity(config, logger);
   const db = openOrderDb({ url: config.DATABASE_URL, poolSize: config.DATABASE_POOL_SIZE });
   const lease = new DatabaseWorkerLease(db, { leaseMs: config.WORKER_LEASE_MS, logger });
   const numbers = new OrderNumbers(lease);
   const transport = createGrpcTransport({
     target: config.STOCK_TARGET,
+    credentials: stockCredentials.credentials,
     interceptors: [
       deadlineInterceptor(config.COMPENSATION_MS),
       retryInterceptor({ attemptTimeoutMs: config.STOCK_ATTEMPT_MS }),
       circuitInterceptor({ name: 'stock-svc', attemptTimeoutMs: config.STOCK_ATTEMPT_MS, logger }),
+      ...stockCredentials.interceptors,
     ],
   });
   const stock = createClient(StockService, transport);
   const host = new GrpcHost({
-    interceptors: [admission(new Bound('calls', config.MAX_CALLS, logger)), requestLog(logger)],
+    tls: identity.tls,
+    interceptors: [admission(new Bound('calls', config.MAX_CALLS, logger)), requestLog(logger), identity.interceptor],
     deadline: orderDeadlines,
   });
-  const relay = {
-    handle: eventHandler(stock, logPublisher(logger), config.COMPENSATION_MS),
+  const publisher = publisherFor(config.EVENTS_URL)!(config.EVENTS_FORMAT, logger);
+  const outboxOptions = {
+    intervalMs: config.RELAY_INTERVAL_MS,
     leaseMs: config.EVENT_LEASE_MS,
     maxAttempts: config.EVENT_MAX_ATTEMPTS,
-    logger,
+    retentionMs: config.EVENT_RETENTION_MS,
+    stockTimeoutMs: config.COMPENSATION_MS,
   };
-  const handOver = new HandOver(db, relay);
+  const outbox = new Outbox(db, stock, publisher, outboxOptions, logger);
   const saga = {
     db,
     stock,
     numbers,
     inFlight: new InFlight(),
     newOrders: new Bound('new orders', config.MAX_NEW_ORDERS, logger),
-    batches: createBatches(db, stock, handOver, config.BATCH_SIZE),
+    batches: createBatches(db, stock, outbox.handOver, config.BATCH_SIZE),
+    wakeRelay: () => outbox.handOver.wake(),
     claimMarginMs: config.CLAIM_MARGIN_MS,
     compensationMs: config.COMPENSATION_MS,
   };
+  const loop = (name: string, intervalMs: number, runOnce: () => Promise<boolean>) =>
+    new Loop({ name, intervalMs, runOnce, logger });
   const loops = [
-    new Loop({ name: 'reaper', intervalMs: config.REAPER_INTERVAL_MS, runOnce: () => reapOnce(db, logger), logger }),
-    new Loop({ name: 'relay', intervalMs: config.RELAY_INTERVAL_MS, runOnce: () => relayOnce(db, relay), logger }),
-    new Loop({ name: 'settle', intervalMs: config.RELAY_INTERVAL_MS, runOnce: () => handOver.settle(), logger }),
+    loop('reaper', config.REAPER_INTERVAL_MS, () => reapOnce(db, logger)),
+    loop('expiry', config.EXPIRY_INTERVAL_MS, () => expireOnce(db, config.ORDER_PAY_WINDOW_MS, logger)),
   ];
   const stop = async () => {
     await host.stop(config.DRAIN_MS);
-    await Promise.all(loops.map((loop) => loop.stop()));
-    await handOver.stop().catch((err: unknown) => logger.warn({ err }, 'events not settled'));
+    await Promise.all(loops.map((one) => one.stop()));
+    await outbox.stop();
     await lease.release(numbers.lastMs).catch((err: unknown) => logger.warn({ err }, 'worker id not given back'));
     transport.close();
+    identity.close();
+    stockCredentials.close();
     await db.sequelize.close();
   };
   try {
-    await migrate(db.sequelize, [orderTables], logger);
+    await migrate(db.sequelize, orderMigrations, logger);
     await lease.start();
+    await outbox.start();
     host.add(OrderService, orderService(saga));
     const address = await host.listen(config.LISTEN_ADDRESS);
-    loops.forEach((loop) => loop.start());
+    loops.forEach((one) => one.start());
     logger.info({ address }, 'listening');
     return { address, stop };
   } catch (error) {

@@ -1,9 +1,12 @@
 import { z } from 'zod';
 import { databaseUrl, integer, listenAddress, loadConfig, logLevel } from '../runtime/lifecycle/config.ts';
+import { checkSettings } from '../runtime/rpc/identity/check-settings.ts';
+import { identityVariables } from '../runtime/rpc/identity/settings.ts';
 
 const schema = z.object({
   DATABASE_URL: databaseUrl,
   LISTEN_ADDRESS: listenAddress('127.0.0.1:50052'),
+  ...identityVariables,
   LOG_LEVEL: logLevel,
   BATCH_SIZE: integer(1, 256, 64),
   DATABASE_POOL_SIZE: integer(2, 1000, 10),
@@ -14,5 +17,5 @@ const schema = z.object({
 export type StockConfig = z.infer<typeof schema>;
 
 export function loadStockConfig(env: NodeJS.ProcessEnv): StockConfig {
-  return loadConfig(schema, env);
+  return loadConfig(schema, env, checkSettings);
 }

@@ -3,23 +3,33 @@ import { migrate } from '../runtime/db/migrate.ts';
 import type { Logger } from '../runtime/lifecycle/logger.ts';
 import type { Running } from '../runtime/lifecycle/run-process.ts';
 import { GrpcHost } from '../runtime/rpc/host.ts';
+import { openIdentity } from '../runtime/rpc/identity/open-identity.ts';
 import { admission, Bound } from '../runtime/rpc/overload.ts';
 import { requestLog } from '../runtime/rpc/request-log.ts';
 import type { StockConfig } from './config.ts';
 import { stockTables } from './db/migrations/001-stock.ts';
 import { openStockDb } from './db/models.ts';
 import { stockDeadlines } from './rpc/deadlines.ts';
+import { stockScopes } from './rpc/scopes.ts';
 import { stockService } from './rpc/stock-service.ts';
 
 /** Starts stock-svc: migrates, then listens. */
 export async function startStockService(config: StockConfig, logger: Logger): Promise<Running & { address: string }> {
+  const identity = openIdentity(config, logger);
   const db = openStockDb({ url: config.DATABASE_URL, poolSize: config.DATABASE_POOL_SIZE });
   const host = new GrpcHost({
-    interceptors: [admission(new Bound('calls', config.MAX_CALLS, logger)), requestLog(logger)],
+    tls: identity.tls,
+    interceptors: [
+      admission(new Bound('calls', config.MAX_CALLS, logger)),
+      requestLog(logger),
+      identity.interceptor,
+      stockScopes,
+    ],
     deadline: stockDeadlines,
   });
   const stop = async () => {
     await host.stop(config.DRAIN_MS);
+    identity.close();
     await db.sequelize.close();
   };
   try {

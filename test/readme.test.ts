@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { Code } from '@connectrpc/connect';
+import { OrderService } from '../gen/ordersystem/order/v1/order_service_pb.ts';
+import { StockService } from '../gen/ordersystem/stock/v1/stock_service_pb.ts';
 import { loadOrderConfig } from '../order-svc/config.ts';
 import { orderReasons } from '../order-svc/domain/reasons.ts';
+import { orderDeadlines } from '../order-svc/rpc/deadlines.ts';
 import type { Reason } from '../runtime/rpc/errors.ts';
 import { loadStockConfig } from '../stock-svc/config.ts';
 import { stockReasons } from '../stock-svc/domain/reasons.ts';
+import { stockDeadlines } from '../stock-svc/rpc/deadlines.ts';
 
 const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
 const proto = ['order', 'stock']
@@ -45,6 +49,24 @@ describe('README', () => {
       assert.match(proto, new RegExp(`\`${name}\``));
   });
 
+  const deadlines = [
+    ...OrderService.methods.map((method) => ({ name: method.name, ...orderDeadlines(method) })),
+    ...StockService.methods.map((method) => ({ name: method.name, ...stockDeadlines(method) })),
+  ].map(({ name, defaultMs, maxMs }) => [name, `${defaultMs / 1000} s`, `${maxMs / 1000} s`]);
+
+  it('lists the deadline of every RPC', () => {
+    assert.deepEqual(table('Deadlines, retries, overload'), deadlines);
+  });
+
+  it('and the contracts say the same deadlines', () => {
+    const commented = [...proto.matchAll(/((?: *\/\/.*\n)+) *rpc (\w+)/g)].map(([, comment, name]) => {
+      const text = comment!.replaceAll(/\s*\/\/\s*/g, ' ');
+      const [, ...times] = /Deadline: (\d+ s) when the caller sets none, (\d+ s) at most\./.exec(text) ?? [];
+      return [name, ...times];
+    });
+    assert.deepEqual(commented, deadlines);
+  });
+
   it('lists every variable with its default and whose it is', () => {
     const DATABASE_URL = 'mysql://user@host/database';
     const order = loadOrderConfig({ DATABASE_URL });
@@ -52,7 +74,7 @@ describe('README', () => {
     const expected = Object.entries({ ...stock, ...order }).map(([name, value]) => {
       if (name === 'DATABASE_URL') return [name, 'required', 'both'];
       const fallback =
-        name === 'LISTEN_ADDRESS' ? `${order.LISTEN_ADDRESS}, stock-svc ${stock.LISTEN_ADDRESS}` : String(value);
+        name === 'LISTEN_ADDRESS' ? `${order.LISTEN_ADDRESS}, stock-svc ${stock.LISTEN_ADDRESS}` : String(value ?? '');
       return [name, fallback, owners(name in order, name in stock)];
     });
     const listed = table('Configuration').map((row) => row.slice(0, 3));

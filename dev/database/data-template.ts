@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { cacheFolder } from './cache-folder.ts';
+import { cacheFolder } from '../cache-folder.ts';
 import { keepRunning } from './keep-running.ts';
 import { userOptions } from './server-options.ts';
 import { findProgram } from './server-program.ts';

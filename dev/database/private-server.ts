@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../free-port.ts';
 import { dataTemplate, firstError } from './data-template.ts';
 import { keepRunning } from './keep-running.ts';
 import type { KeptCommand } from './keep-running.ts';
@@ -94,15 +94,4 @@ async function waitUntilReady(server: KeptCommand): Promise<void> {
     if ((await server.readLog()).includes('ready for connections')) return;
   }
   throw new Error(`the server was not ready after ${startTimeoutMs / 1000} s: ${firstError(await server.readLog())}`);
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.on('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-    });
-  });
 }

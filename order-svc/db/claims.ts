@@ -1,6 +1,7 @@
 import { duplicateKey } from '../../runtime/db/sql-errors.ts';
 import { execute, rowsOf, select, type Statement } from '../../runtime/db/statements.ts';
 import type { Intent } from '../domain/intent.ts';
+import { step } from '../domain/steps.ts';
 import type { OrderDb } from './models.ts';
 
 /** A claim to insert: the dead man's switch of one attempt. */
@@ -22,7 +23,7 @@ export type ClaimConflict = 'uk_client_request_id' | 'PRIMARY';
 export async function insertClaims(db: OrderDb, claims: readonly NewClaim[]): Promise<(ClaimConflict | undefined)[]> {
   try {
     const { sql, values } = claimsStatement(claims);
-    await execute(db.sequelize, sql, values);
+    await step('claim', () => execute(db.sequelize, sql, values));
     return claims.map(() => undefined);
   } catch (error) {
     const key = duplicateKey(error);
@@ -96,7 +97,7 @@ export async function findExpiredClaims(db: OrderDb, limit: number): Promise<str
 /** Takes a claim away whose attempt has left nothing behind. */
 export async function deleteClaim(db: OrderDb, orderNo: string): Promise<void> {
   const { sql, values } = deleteClaimsStatement([orderNo]);
-  await execute(db.sequelize, sql, values);
+  await step('compensate.unclaim', () => execute(db.sequelize, sql, values));
 }
 
 /**

@@ -2,6 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { execute, jsonOf, select } from '../../runtime/db/statements.ts';
 import type { OrderDb } from './models.ts';
 
+/** What an event is: news of an order for the world outside, or a job for stock-svc. Neither waits for the other. */
+export type EventLane = 'NEWS' | 'JOB';
+
 /** An event that is leased to one relay. */
 export interface LeasedEvent {
   /** The same for ever: a consumer can tell a repeat by it. */
@@ -22,12 +25,17 @@ export interface EventLease {
   readonly leaseMs: number;
 }
 
-/** Takes events from whoever writes them, under a lease that they are written with. */
+/** Takes news from whoever writes it. */
 export interface EventHandOver {
-  /** Undefined: events are written without one, and left to the relays. */
+  /**
+   * The lease that the first event of an order is written with; any other has to wait its turn. Undefined: events are written without
+   * one, and left to the relays.
+   */
   lease(): EventLease | undefined;
-  /** Called when the events are committed. */
+  /** Called when events with a lease are committed. */
   push(events: readonly LeasedEvent[]): void;
+  /** Called when events without a lease are committed: a relay of this process looks for them now. */
+  wake(): void;
 }
 
 interface Row {
@@ -42,21 +50,29 @@ interface Row {
 // The key is (order_no, event_id). CONCAT keeps the second list out of it: two lists make a range of each pair.
 const ONE_OF = "order_no IN (?) AND CONCAT(event_id, '') IN (?)";
 
+const OLDEST = `AND NOT EXISTS (SELECT 1 FROM t_event_record older FORCE INDEX (PRIMARY)
+          WHERE older.order_no = e.order_no AND older.lane = 'NEWS' AND older.status IN ('WAIT', 'DEAD')
+            AND (older.create_time, older.event_id) < (e.create_time, e.event_id))`;
+
 /**
- * Leases events that are due, the oldest of each order only, for so many milliseconds. No lock outlives this call, and an event whose
- * relay died is due again when its lease has passed.
+ * Leases events that are due, for so many milliseconds; of the news of each order only the oldest, so that one that is DEAD holds up
+ * those after it. No lock outlives this call, and an event whose relay died is due again when its lease has passed.
  */
-export async function leaseEvents(db: OrderDb, limit: number, leaseMs: number): Promise<LeasedEvent[]> {
+export async function leaseEvents(
+  db: OrderDb,
+  lane: EventLane,
+  limit: number,
+  leaseMs: number,
+): Promise<LeasedEvent[]> {
   const due = await select<Row>(
     db.sequelize,
-    `SELECT e.event_id, e.order_no, e.event_type, e.payload, e.create_time, e.attempts + 1 AS attempts FROM t_event_record e
-      WHERE e.status = 'WAIT' AND e.next_retry_time <= UTC_TIMESTAMP(3)
+    `SELECT e.event_id, e.order_no, e.event_type, e.payload, e.create_time, e.attempts + 1 AS attempts
+      FROM t_event_record e FORCE INDEX (idx_status_lane_next_retry_time)
+      WHERE e.status = 'WAIT' AND e.lane = ? AND e.next_retry_time <= UTC_TIMESTAMP(3)
         AND (e.lease_time IS NULL OR e.lease_time <= UTC_TIMESTAMP(3))
-        AND NOT EXISTS (SELECT 1 FROM t_event_record older
-          WHERE older.order_no = e.order_no AND older.status = 'WAIT'
-            AND (older.create_time, older.event_id) < (e.create_time, e.event_id))
+        ${lane === 'NEWS' ? OLDEST : ''}
       ORDER BY e.next_retry_time LIMIT ?`,
-    [limit],
+    [lane, limit],
   );
   if (due.length === 0) return [];
   const leaseOwner = randomUUID();
@@ -92,12 +108,23 @@ async function onlyOwn(db: OrderDb, due: Row[], leaseOwner: string): Promise<Row
   return due.filter((event) => ids.has(event.event_id));
 }
 
-/** Settles events that were handled, all of one lease. One whose lease was lost meanwhile is left to its new owner. */
+/**
+ * Settles events that were handled, all of one lease. One whose lease was lost meanwhile is left to its new owner. From then on
+ * `next_retry_time` says when that was.
+ */
 export async function settleSent(db: OrderDb, events: readonly LeasedEvent[]): Promise<void> {
-  if (events.length === 0) return;
+  await settle(db, events, "status = 'SENT', next_retry_time = UTC_TIMESTAMP(3)");
+}
+
+/** Gives events back that nobody could take, all of one lease: they are due at once, and were not tried. */
+export async function giveBack(db: OrderDb, events: readonly LeasedEvent[]): Promise<void> {
+  await settle(db, events, 'attempts = attempts - 1');
+}
+
+async function settle(db: OrderDb, events: readonly LeasedEvent[], change: string): Promise<void> {
   await execute(
     db.sequelize,
-    `UPDATE t_event_record SET status = 'SENT', lease_owner = NULL, lease_time = NULL
+    `UPDATE t_event_record SET ${change}, lease_owner = NULL, lease_time = NULL
       WHERE ${ONE_OF} AND lease_owner = ? ORDER BY order_no, event_id`,
     [events.map((event) => event.orderNo), events.map((event) => event.eventId), events[0]!.leaseOwner],
   );
@@ -118,4 +145,30 @@ export async function settleFailed(db: OrderDb, event: LeasedEvent, retryMs: num
       event.leaseOwner,
     ],
   );
+}
+
+/**
+ * Deletes events that were sent more than so many milliseconds ago, some of each lane. Any number may do so at once. True: there may be
+ * more.
+ */
+export async function deleteSent(db: OrderDb, retentionMs: number, limit: number): Promise<boolean> {
+  let more = false;
+  for (const lane of ['NEWS', 'JOB']) {
+    // By key then: a range that is locked would hold up those who settle.
+    const old = await select<{ order_no: string; event_id: string }>(
+      db.sequelize,
+      `SELECT order_no, event_id FROM t_event_record FORCE INDEX (idx_status_lane_next_retry_time)
+        WHERE status = 'SENT' AND lane = ? AND next_retry_time < UTC_TIMESTAMP(3) - INTERVAL ? MICROSECOND
+        ORDER BY next_retry_time LIMIT ?`,
+      [lane, retentionMs * 1000, limit],
+    );
+    more ||= old.length === limit;
+    if (old.length === 0) continue;
+    await execute(
+      db.sequelize,
+      `DELETE FROM t_event_record WHERE ${ONE_OF} AND status = 'SENT' ORDER BY order_no, event_id`,
+      [old.map((event) => event.order_no), old.map((event) => event.event_id)],
+    );
+  }
+  return more;
 }

@@ -1,9 +1,10 @@
 import { select } from '../../runtime/db/statements.ts';
 import { toCents } from '../domain/money.ts';
-import type { Order, OrderStatus } from '../domain/order.ts';
+import type { CancelledBy, Order, OrderStatus } from '../domain/order.ts';
 import type { OrderDb } from './models.ts';
 
-interface Row {
+/** A line of an order, with the order that it is of. */
+export interface OrderRow {
   order_no: string;
   user_id: string;
   client_request_id: Buffer | null;
@@ -11,23 +12,31 @@ interface Row {
   status: OrderStatus;
   total_amount: string;
   create_time: Date;
+  pay_time: Date | null;
+  payment_no: string | null;
+  cancel_time: Date | null;
+  cancelled_by: CancelledBy | null;
+  cancel_reason: string | null;
   product_id: string;
   quantity: string;
   title: string;
   unit_price_cents: string;
 }
 
+/** What `toOrders` needs of `t_order o` and `t_order_item i`. */
+export const ORDER_COLUMNS = `o.order_no, o.user_id, o.client_request_id, o.fingerprint, o.status, o.total_amount, o.create_time,
+  o.pay_time, o.payment_no, o.cancel_time, o.cancelled_by, o.cancel_reason, i.product_id, i.quantity, i.title, i.unit_price_cents`;
+
 /** Reads orders with their items, whoever's they are. One that is not there is left out. */
-async function findOrders(db: OrderDb, orderNos: readonly string[]): Promise<Order[]> {
-  const rows = await select<Row>(
+export async function findOrders(db: OrderDb, orderNos: readonly string[]): Promise<Order[]> {
+  const rows = await select<OrderRow>(
     db.sequelize,
-    `SELECT o.order_no, o.user_id, o.client_request_id, o.fingerprint, o.status, o.total_amount, o.create_time,
-        i.product_id, i.quantity, i.title, i.unit_price_cents
+    `SELECT ${ORDER_COLUMNS}
       FROM t_order o JOIN t_order_item i ON i.order_no = o.order_no
       WHERE o.order_no IN (?) ORDER BY o.order_no, i.line_no`,
     [orderNos],
   );
-  return [...Map.groupBy(rows, (row) => row.order_no).values()].map(toOrder);
+  return toOrders(rows);
 }
 
 /**
@@ -57,7 +66,12 @@ export async function findOrderByNo(db: OrderDb, orderNo: string): Promise<Order
   return (await findOrders(db, [orderNo]))[0];
 }
 
-function toOrder(rows: Row[]): Order {
+/** The orders that the rows are of, in the order of the rows. */
+export function toOrders(rows: readonly OrderRow[]): Order[] {
+  return [...Map.groupBy(rows, (row) => row.order_no).values()].map(toOrder);
+}
+
+function toOrder(rows: OrderRow[]): Order {
   const row = rows[0]!;
   return {
     orderNo: row.order_no,
@@ -67,6 +81,10 @@ function toOrder(rows: Row[]): Order {
     status: row.status,
     totalAmountCents: toCents(row.total_amount),
     createTime: row.create_time,
+    paid: row.pay_time ? { paymentNo: row.payment_no!, time: row.pay_time } : undefined,
+    cancelled: row.cancel_time
+      ? { by: row.cancelled_by!, reason: row.cancel_reason ?? undefined, time: row.cancel_time }
+      : undefined,
     items: rows.map((item) => ({
       productId: BigInt(item.product_id),
       quantity: BigInt(item.quantity),

@@ -1,6 +1,6 @@
 import { DataTypes, type Model, type Sequelize } from 'sequelize';
 import { type DatabaseOptions, openDatabase } from '../../runtime/db/database.ts';
-import type { OrderStatus } from '../domain/order.ts';
+import type { CancelledBy, OrderStatus } from '../domain/order.ts';
 
 interface OrderRow {
   id?: string;
@@ -10,6 +10,18 @@ interface OrderRow {
   fingerprint: Buffer;
   status: OrderStatus;
   total_amount: string;
+  create_time?: Date;
+  pay_time?: Date | null;
+  payment_no?: string | null;
+  cancel_time?: Date | null;
+  cancelled_by?: CancelledBy | null;
+  cancel_reason?: string | null;
+}
+
+interface PaymentRow {
+  payment_no: string;
+  order_no: string;
+  amount_cents: string;
   create_time?: Date;
 }
 
@@ -52,6 +64,7 @@ interface WorkerLeaseRow {
 }
 
 interface OrderModel extends Model<OrderRow>, OrderRow {}
+interface PaymentModel extends Model<PaymentRow>, PaymentRow {}
 interface ItemModel extends Model<ItemRow>, ItemRow {}
 interface ClaimModel extends Model<ClaimRow>, ClaimRow {}
 interface EventModel extends Model<EventRow>, EventRow {}
@@ -78,6 +91,17 @@ function models(sequelize: Sequelize) {
       fingerprint: DataTypes.BLOB,
       status: DataTypes.STRING(16),
       total_amount: DataTypes.DECIMAL(12, 2),
+      create_time: DataTypes.DATE(3),
+      pay_time: DataTypes.DATE(3),
+      payment_no: DataTypes.STRING(48),
+      cancel_time: DataTypes.DATE(3),
+      cancelled_by: DataTypes.STRING(16),
+      cancel_reason: DataTypes.STRING(256),
+    }),
+    Payment: sequelize.define<PaymentModel>('t_payment', {
+      payment_no: { type: DataTypes.STRING(48), primaryKey: true },
+      order_no: DataTypes.STRING(32),
+      amount_cents: DataTypes.BIGINT,
       create_time: DataTypes.DATE(3),
     }),
     OrderItem: sequelize.define<ItemModel>('t_order_item', {

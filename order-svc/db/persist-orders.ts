@@ -1,8 +1,10 @@
 import type { ResultSetHeader } from 'mysql2';
 import { executeTogether, rowsOf, type Statement } from '../../runtime/db/statements.ts';
 import { inTransaction } from '../../runtime/db/transaction.ts';
+import { step } from '../domain/steps.ts';
 import { toDecimal } from '../domain/money.ts';
 import type { NewOrder, Order } from '../domain/order.ts';
+import { orderPayload } from '../domain/order-payload.ts';
 import { claimsStatement, deleteClaimsStatement, type NewClaim } from './claims.ts';
 import type { EventHandOver, EventLease, LeasedEvent } from './events.ts';
 import type { OrderDb } from './models.ts';
@@ -29,23 +31,27 @@ export async function persistOrders(
 ): Promise<Order[]> {
   const lease = handOver.lease();
   const events = orders.map(createdEvent);
-  const createTime = await inTransaction(db.sequelize, async (tx) => {
-    const [, deleted, now] = await executeTogether<[ResultSetHeader, ResultSetHeader, { create_time: Date }[]]>(
-      db.sequelize,
-      [
-        { sql: 'SET @now = UTC_TIMESTAMP(3)', values: [] },
-        deleteClaimsStatement(orders.map((order) => order.orderNo)),
-        { sql: 'SELECT CAST(@now AS DATETIME(3)) AS create_time', values: [] },
-        insertOrders(orders),
-        insertItems(orders),
-        insertEvents(events, lease),
-        ...(newClaims.length > 0 ? [claimsStatement(newClaims)] : []),
-      ],
-      tx,
-    );
-    if (deleted.affectedRows !== orders.length) throw new ClaimLostError('the claim was taken away');
-    return now[0]!.create_time;
-  });
+  const createTime = await inTransaction(
+    db.sequelize,
+    async (tx) => {
+      const [, deleted, now] = await executeTogether<[ResultSetHeader, ResultSetHeader, { create_time: Date }[]]>(
+        db.sequelize,
+        [
+          { sql: 'SET @now = UTC_TIMESTAMP(3)', values: [] },
+          deleteClaimsStatement(orders.map((order) => order.orderNo)),
+          { sql: 'SELECT CAST(@now AS DATETIME(3)) AS create_time', values: [] },
+          insertOrders(orders),
+          insertItems(orders),
+          insertEvents(events, lease),
+          ...(newClaims.length > 0 ? [claimsStatement(newClaims)] : []),
+        ],
+        tx,
+      );
+      if (deleted.affectedRows !== orders.length) throw new ClaimLostError('the claim was taken away');
+      return now[0]!.create_time;
+    },
+    (commit) => step('persist', commit),
+  );
   if (lease) handOver.push(events.map((event) => ({ ...event, createTime, leaseOwner: lease.owner })));
   return orders.map((order) => ({ ...order, status: 'WAIT_PAY', createTime }));
 }
@@ -91,18 +97,6 @@ function insertEvents(events: readonly NewEvent[], lease: EventLease | undefined
 }
 
 function createdEvent(order: NewOrder): NewEvent {
-  const payload = {
-    order_no: order.orderNo,
-    user_id: String(order.userId),
-    client_request_id: order.clientRequestId,
-    total_amount_cents: String(order.totalAmountCents),
-    items: order.items.map((item) => ({
-      product_id: String(item.productId),
-      quantity: String(item.quantity),
-      title: item.title,
-      unit_price_cents: String(item.unitPriceCents),
-    })),
-  };
   const eventId = `${order.orderNo}.ORDER_CREATED`;
-  return { eventId, orderNo: order.orderNo, eventType: 'ORDER_CREATED', payload, attempts: 1 };
+  return { eventId, orderNo: order.orderNo, eventType: 'ORDER_CREATED', payload: orderPayload(order), attempts: 1 };
 }

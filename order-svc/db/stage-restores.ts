@@ -1,5 +1,6 @@
 import { execute, jsonOf, rowsOf, select } from '../../runtime/db/statements.ts';
 import { inTransaction } from '../../runtime/db/transaction.ts';
+import { step } from '../domain/steps.ts';
 import { deleteClaimsStatement } from './claims.ts';
 import type { OrderDb } from './models.ts';
 
@@ -12,38 +13,42 @@ import type { OrderDb } from './models.ts';
  */
 export async function stageRestores(db: OrderDb, orderNos: readonly string[]): Promise<number> {
   if (orderNos.length === 0) return 0;
-  return inTransaction(db.sequelize, async (tx) => {
-    const claims = await select<{ order_no: string; items: unknown }>(
-      db.sequelize,
-      'SELECT order_no, items FROM t_order_claim WHERE order_no IN (?) ORDER BY order_no LIMIT ? FOR UPDATE',
-      [orderNos, orderNos.length],
-      tx,
-    );
-    if (claims.length === 0) return 0;
-    const claimed = claims.map((claim) => claim.order_no);
-    const { sql, values } = deleteClaimsStatement(claimed);
-    await execute(db.sequelize, sql, values, tx);
-    const orders = await select<{ order_no: string }>(
-      db.sequelize,
-      'SELECT order_no FROM t_order WHERE order_no IN (?)',
-      [claimed],
-      tx,
-    );
-    const taken = new Set(orders.map((order) => order.order_no));
-    const staged = claims.filter((claim) => !taken.has(claim.order_no));
-    if (staged.length > 0) {
-      await execute(
+  return inTransaction(
+    db.sequelize,
+    async (tx) => {
+      const claims = await select<{ order_no: string; items: unknown }>(
         db.sequelize,
-        `INSERT INTO t_event_record (event_id, order_no, event_type, payload)
-          VALUES ${rowsOf("(?, ?, 'STOCK_RESTORE', ?)", staged.length)}`,
-        staged.flatMap(({ order_no: orderNo, items }) => [
-          `${orderNo}.STOCK_RESTORE`,
-          orderNo,
-          JSON.stringify({ order_no: orderNo, items: jsonOf(items) }),
-        ]),
+        'SELECT order_no, items FROM t_order_claim WHERE order_no IN (?) ORDER BY order_no LIMIT ? FOR UPDATE',
+        [orderNos, orderNos.length],
         tx,
       );
-    }
-    return claims.length;
-  });
+      if (claims.length === 0) return 0;
+      const claimed = claims.map((claim) => claim.order_no);
+      const { sql, values } = deleteClaimsStatement(claimed);
+      await execute(db.sequelize, sql, values, tx);
+      const orders = await select<{ order_no: string }>(
+        db.sequelize,
+        'SELECT order_no FROM t_order WHERE order_no IN (?)',
+        [claimed],
+        tx,
+      );
+      const taken = new Set(orders.map((order) => order.order_no));
+      const staged = claims.filter((claim) => !taken.has(claim.order_no));
+      if (staged.length > 0) {
+        await execute(
+          db.sequelize,
+          `INSERT INTO t_event_record (event_id, order_no, event_type, payload)
+          VALUES ${rowsOf("(?, ?, 'STOCK_RESTORE', ?)", staged.length)}`,
+          staged.flatMap(({ order_no: orderNo, items }) => [
+            `${orderNo}.STOCK_RESTORE`,
+            orderNo,
+            JSON.stringify({ order_no: orderNo, items: jsonOf(items) }),
+          ]),
+          tx,
+        );
+      }
+      return claims.length;
+    },
+    (commit) => step('stage-restores', commit),
+  );
 }

@@ -11,6 +11,10 @@ export const SEQUENCES = 2 ** Number(SEQUENCE_BITS);
 /** Time counts from here: 41 bits of milliseconds last until 2095. */
 export const EPOCH_MS = Date.UTC(2026, 0, 1);
 
+/** What a caller may take for a number. */
+export const ORDER_NO_PATTERN = /^[1-9]\d{0,18}$/;
+export const ORDER_NO_RULE = 'must be 1 to 19 decimal digits';
+
 /** What a number is made of. */
 export interface OrderNoParts {
   /** Milliseconds since 1970, not before EPOCH_MS. */

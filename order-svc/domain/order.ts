@@ -1,7 +1,10 @@
 import { orderError } from './reasons.ts';
 import type { Intent } from './intent.ts';
 
+/** An order that is PAID or CANCELLED stays so. */
 export type OrderStatus = 'WAIT_PAY' | 'PAID' | 'CANCELLED';
+
+export type CancelledBy = 'USER' | 'EXPIRY';
 
 /** A line as it was bought. */
 export interface OrderItem {
@@ -25,6 +28,11 @@ export interface NewOrder {
 export interface Order extends NewOrder {
   readonly status: OrderStatus;
   readonly createTime: Date;
+  /** What paid it, when it is PAID. */
+  readonly paid?: { readonly paymentNo: string; readonly time: Date } | undefined;
+  /** Who cancelled it, and why, when it is CANCELLED. */
+  readonly cancelled?:
+    { readonly by: CancelledBy; readonly reason: string | undefined; readonly time: Date } | undefined;
 }
 
 /** What Deduct answers for each product. */

@@ -9,4 +9,7 @@ export const orderDeadlines = deadlinesOf(OrderService, {
   createOrder: { defaultMs: 5_000, maxMs: 30_000 },
   getOrder: { defaultMs: 2_000, maxMs: 10_000 },
   getOrderByClientRequestId: { defaultMs: 2_000, maxMs: 10_000 },
+  listOrders: { defaultMs: 2_000, maxMs: 10_000 },
+  payOrder: { defaultMs: 5_000, maxMs: 30_000 },
+  cancelOrder: { defaultMs: 5_000, maxMs: 30_000 },
 });

@@ -1,6 +1,6 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { type OrderSchema, OrderStatus } from '../../gen/ordersystem/order/v1/order_pb.ts';
+import { CancelledBy, type OrderSchema, OrderStatus } from '../../gen/ordersystem/order/v1/order_pb.ts';
 import type { Order } from '../domain/order.ts';
 
 /** An order as the contract shows it. */
@@ -12,5 +12,11 @@ export function orderMessage(order: Order): MessageInitShape<typeof OrderSchema>
     items: order.items.map((item) => ({ ...item })),
     totalAmountCents: order.totalAmountCents,
     createTime: timestampFromDate(order.createTime),
+    ...(order.paid && { payTime: timestampFromDate(order.paid.time), paymentNo: order.paid.paymentNo }),
+    ...(order.cancelled && {
+      cancelTime: timestampFromDate(order.cancelled.time),
+      cancelledBy: CancelledBy[order.cancelled.by],
+      cancelReason: order.cancelled.reason,
+    }),
   };
 }

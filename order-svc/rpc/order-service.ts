@@ -3,9 +3,16 @@ import { IntentState, type OrderService } from '../../gen/ordersystem/order/v1/o
 import { callLogOf } from '../../runtime/lifecycle/logger.ts';
 import { FieldViolations } from '../../runtime/rpc/field-violations.ts';
 import { findClaimByKey } from '../db/claims.ts';
-import { findOrderByKey, findOrderByNo } from '../db/find-orders.ts';
+import { findOrderByKey } from '../db/find-orders.ts';
+import { readCancellation } from '../domain/cancellation.ts';
 import { readClientRequestId, readIntent } from '../domain/intent.ts';
-import { orderError } from '../domain/reasons.ts';
+import { ORDER_NO_PATTERN, ORDER_NO_RULE } from '../domain/order-no.ts';
+import { readPageQuery } from '../domain/order-page.ts';
+import { readPayment } from '../domain/payment.ts';
+import { cancelOrder } from '../life/cancel-order.ts';
+import { pageOfOrders } from '../life/list-orders.ts';
+import { ownOrder } from '../life/own-order.ts';
+import { payOrder } from '../life/pay-order.ts';
 import { createOrder } from '../saga/create-order.ts';
 import type { Saga } from '../saga/saga.ts';
 import { orderMessage } from './order-message.ts';
@@ -28,13 +35,10 @@ export function orderService(saga: Saga): ServiceImpl<typeof OrderService> {
     async getOrder(request, context) {
       const userId = userIdOf(context);
       const violations = new FieldViolations();
-      violations.match('order_no', request.orderNo, /^[1-9]\d{0,18}$/, 'must be 1 to 19 decimal digits');
+      violations.match('order_no', request.orderNo, ORDER_NO_PATTERN, ORDER_NO_RULE);
       violations.throwIfAny();
       callLogOf(context).bind({ user_id: String(userId), order_no: request.orderNo });
-      const order = await findOrderByNo(saga.db, request.orderNo);
-      // Another user's order is not there, as far as this one is told.
-      if (order?.userId !== userId) throw orderError('ORDER_NOT_FOUND', 'there is no such order');
-      return { order: orderMessage(order) };
+      return { order: orderMessage(await ownOrder(saga.db, userId, request.orderNo)) };
     },
 
     async getOrderByClientRequestId(request, context) {
@@ -47,6 +51,33 @@ export function orderService(saga: Saga): ServiceImpl<typeof OrderService> {
       if (order?.userId === userId) return { state: IntentState.CREATED, order: orderMessage(order) };
       if (claim?.userId === userId) return { state: IntentState.IN_PROGRESS };
       return { state: IntentState.NOT_FOUND };
+    },
+
+    async listOrders(request, context) {
+      const userId = userIdOf(context);
+      callLogOf(context).bind({ user_id: String(userId) });
+      const { orders, nextPageToken } = await pageOfOrders(saga.db, readPageQuery(userId, request));
+      return { orders: orders.map(orderMessage), nextPageToken };
+    },
+
+    async payOrder(request, context) {
+      const payment = readPayment(userIdOf(context), request);
+      const { userId, orderNo, paymentNo } = payment;
+      const log = callLogOf(context);
+      log.bind({ user_id: String(userId), order_no: orderNo, payment_no: paymentNo });
+      // A refused payment is news, too.
+      const { order, replayed } = await payOrder(saga.db, payment, context.signal).finally(saga.wakeRelay);
+      log.bind({ replayed });
+      return { order: orderMessage(order), replayed };
+    },
+
+    async cancelOrder(request, context) {
+      const cancellation = readCancellation(userIdOf(context), request);
+      const log = callLogOf(context);
+      log.bind({ user_id: String(cancellation.userId), order_no: cancellation.orderNo });
+      const { order, replayed } = await cancelOrder(saga.db, cancellation).finally(saga.wakeRelay);
+      log.bind({ replayed });
+      return { order: orderMessage(order), replayed };
     },
   };
 }

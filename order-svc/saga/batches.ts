@@ -8,6 +8,7 @@ import { findOrdersByKey } from '../db/find-orders.ts';
 import type { OrderDb } from '../db/models.ts';
 import { ClaimLostError, persistOrders } from '../db/persist-orders.ts';
 import type { NewOrder, Order, Snapshot } from '../domain/order.ts';
+import { step } from '../domain/steps.ts';
 import { deductTogether, type DeductCall } from './deduct-together.ts';
 
 /** The steps of CreateOrder that requests take together. One request alone is a batch of one. */
@@ -42,7 +43,7 @@ export function createBatches(
   return {
     findByKey: new GroupCommit({
       async run(keys) {
-        const orders = await findOrdersByKey(db, [...new Set(keys)]);
+        const orders = await step('pre-check', () => findOrdersByKey(db, [...new Set(keys)]));
         const byKey = new Map(orders.map((order) => [order.clientRequestId, order]));
         return keys.map((key) => byKey.get(key));
       },
@@ -50,7 +51,7 @@ export function createBatches(
       maxSize,
     }),
     deduct: new GroupCommit({
-      run: (calls) => deductTogether(stock, calls),
+      run: (calls) => step('deduct', () => deductTogether(stock, calls)),
       weightOf: ({ lines }) => lines.length,
       runAlone: () => false,
       maxSize,

@@ -2,6 +2,7 @@ import type { CallLog } from '../../runtime/lifecycle/logger.ts';
 import { deleteClaim } from '../db/claims.ts';
 import { findOrderByNo } from '../db/find-orders.ts';
 import { stageRestores } from '../db/stage-restores.ts';
+import { step } from '../domain/steps.ts';
 import type { Saga } from './saga.ts';
 import { NothingTakenError } from './failures.ts';
 
@@ -29,5 +30,5 @@ export async function compensate(saga: Saga, orderNo: string, error: unknown, lo
 async function giveBack(saga: Saga, orderNo: string): Promise<void> {
   // An order under this number is another attempt's, and so is what the ledger holds under it.
   if (await findOrderByNo(saga.db, orderNo)) return;
-  await saga.stock.restore({ orderNo }, { timeoutMs: saga.compensationMs });
+  await step('compensate.restore', () => saga.stock.restore({ orderNo }, { timeoutMs: saga.compensationMs }));
 }

@@ -17,6 +17,8 @@ export interface Saga {
   readonly batches: Batches;
   /** Attempts at work. */
   readonly newOrders: Bound;
+  /** Lets a relay look for events that were written without a lease. */
+  readonly wakeRelay: () => void;
   /** How long a claim outlives the deadline of its call: time for a compensation that the reaper need not do. */
   readonly claimMarginMs: number;
   /** The time budget of a compensation, which does not end with its call. */

@@ -1,3 +1,4 @@
+import { sleep } from '../../runtime/lifecycle/sleep.ts';
 import { remainingMs } from '../../runtime/rpc/deadline.ts';
 import { findClaimByKey } from '../db/claims.ts';
 import { stageRestores } from '../db/stage-restores.ts';
@@ -20,7 +21,8 @@ const ANSWER_MS = 100;
 export async function waitForLocalAttempt(attempt: LocalAttempt, intent: Intent, call: Call): Promise<void> {
   checkSameIntent(attempt.intent, intent);
   const over = attempt.over.then(() => true);
-  if (!(await Promise.race([over, pause(remainingMs(call) - ANSWER_MS, call.signal)]))) throw inProgress();
+  const late = sleep(Math.max(remainingMs(call) - ANSWER_MS, 0), call.signal).then(() => false);
+  if (!(await Promise.race([over, late]))) throw inProgress();
 }
 
 /**
@@ -40,26 +42,10 @@ export async function waitForOutcome(saga: Saga, intent: Intent, call: Call): Pr
       return;
     }
     if (remainingMs(call) < ANSWER_MS) throw inProgress();
-    await pause(POLL_MS, call.signal);
+    await sleep(POLL_MS, call.signal);
   }
 }
 
 function inProgress() {
   return orderError('REQUEST_IN_PROGRESS', 'a request with this client_request_id is at work');
-}
-
-/** False after so many milliseconds. Rejects with the signal's reason when it is aborted before. */
-function pause(ms: number, signal: AbortSignal): Promise<false> {
-  return new Promise((resolve, reject) => {
-    if (signal.aborted) return reject(signal.reason as Error);
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', abort);
-      resolve(false);
-    }, Math.max(0, ms));
-    const abort = () => {
-      clearTimeout(timer);
-      reject(signal.reason as Error);
-    };
-    signal.addEventListener('abort', abort, { once: true });
-  });
 }

@@ -30,19 +30,28 @@ const DEADLOCK_ATTEMPTS = 5;
  * Runs `work` in one transaction and commits it. When `work` throws, all is rolled back and the error is thrown on; what
  * a deadlock rolled back is run again, up to 5 times in all, so `work` must do nothing outside the transaction.
  *
+ * @param step runs the COMMIT, as a step of the service.
  * @throws UnknownCommitError when the outcome of COMMIT is unknown. After any other error nothing was committed.
  */
-export async function inTransaction<T>(db: Sequelize, work: (tx: Transaction) => Promise<T>): Promise<T> {
+export async function inTransaction<T>(
+  db: Sequelize,
+  work: (tx: Transaction) => Promise<T>,
+  step: (commit: () => Promise<unknown>) => Promise<unknown> = (commit) => commit(),
+): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await runOnce(db, work);
+      return await runOnce(db, work, step);
     } catch (error) {
       if (!isDeadlock(error) || attempt >= DEADLOCK_ATTEMPTS) throw error;
     }
   }
 }
 
-async function runOnce<T>(db: Sequelize, work: (tx: Transaction) => Promise<T>): Promise<T> {
+async function runOnce<T>(
+  db: Sequelize,
+  work: (tx: Transaction) => Promise<T>,
+  step: (commit: () => Promise<unknown>) => Promise<unknown>,
+): Promise<T> {
   const connection = await acquireConnection(db);
   const tx = new Transaction(connection);
   let result: T;
@@ -54,7 +63,7 @@ async function runOnce<T>(db: Sequelize, work: (tx: Transaction) => Promise<T>):
     throw error;
   }
   try {
-    await send(connection, 'COMMIT;');
+    await step(() => send(connection, 'COMMIT;'));
   } catch (cause) {
     discardConnection(db, connection);
     throw new UnknownCommitError('the outcome of COMMIT is unknown', { cause });

@@ -5,14 +5,28 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
 
+/** Says what is wrong with variables taken together: `context.addIssue({ code: 'custom', path: [variable], message })`. */
+export type ConfigCheck<C> = (config: C, context: z.RefinementCtx) => void;
+
 /** Reads a service's configuration from the environment. A variable that is set to nothing counts as not set. */
-export function loadConfig<S extends z.ZodType>(schema: S, env: NodeJS.ProcessEnv): z.infer<S> {
+export function loadConfig<S extends z.ZodType>(
+  schema: S,
+  env: NodeJS.ProcessEnv,
+  ...checks: ConfigCheck<z.infer<S>>[]
+): z.infer<S> {
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
-  const result = schema.safeParse(given);
+  // Checked also when single variables are wrong, so that one message names all.
+  const all = schema.superRefine((config, context) => checks.forEach((check) => check(config, context)), {
+    when: () => true,
+  });
+  const result = all.safeParse(given);
   if (result.success) return result.data;
   const lines = result.error.issues.map((issue) => `  ${issue.path.join('.')}: ${issue.message}`);
   throw new ConfigError(`wrong configuration:\n${lines.join('\n')}`);
 }
+
+/** A text, or null when it is not set. */
+export const optionalText = z.string().nullable().default(null);
 
 /** A whole number from `min` to `max`, written in decimal. */
 export function integer(min: number, max: number, fallback: number) {
@@ -31,16 +45,30 @@ export const databaseUrl = z.string('is required: mysql://user:password@host:por
   return url?.protocol === 'mysql:' && url.hostname !== '' && url.pathname.length > 1;
 }, 'must be mysql://user:password@host:port/database');
 
-/** `host:port` to listen on. Nothing but loopback is allowed while no identity is configured: whoever connects is trusted. */
+/** `host:port` to listen on. Who may reach it is for `checkSettings` of runtime/rpc/identity. */
 export function listenAddress(fallback: string) {
   return z
     .string()
     .default(fallback)
-    .refine((text) => /^.+:\d{1,5}$/.test(text) && Number(text.split(':').at(-1)) <= 65_535, 'must be host:port')
-    .refine(
-      (text) => /^(127\.\d+\.\d+\.\d+|localhost|\[::1\]):\d+$/.test(text),
-      'must be a loopback address: callers are not identified, so no other may reach this service',
-    );
+    .refine((text) => /^.+:\d{1,5}$/.test(text) && Number(text.split(':').at(-1)) <= 65_535, 'must be host:port');
+}
+
+/** Whether a host is this machine and no other: as written, nothing is looked up. */
+export function isLoopback(host: string): boolean {
+  return /^(127\.\d+\.\d+\.\d+|localhost|\[::1\])$/.test(host);
+}
+
+/** Checks that where a variable is set, those that it needs are set too. Null, or an empty list, is not set. */
+export function requireTogether(needs: Record<string, readonly string[]>): ConfigCheck<Record<string, unknown>> {
+  return (config, context) => {
+    const unset = (variable: string) =>
+      Array.isArray(config[variable]) ? config[variable].length === 0 : config[variable] === null;
+    for (const [variable, others] of Object.entries(needs).filter(([name]) => !unset(name))) {
+      for (const other of others.filter(unset)) {
+        context.addIssue({ code: 'custom', path: [other], message: `is required with ${variable}` });
+      }
+    }
+  };
 }
 
 /** Lowest level that is logged. */
@@ -49,3 +77,8 @@ export const logLevel = z
     error: 'must be fatal, error, warn, info, debug, trace or silent',
   })
   .default('info');
+
+/** Something that can be turned off. */
+export function onOff(fallback: 'on' | 'off') {
+  return z.enum(['on', 'off'], { error: 'must be on or off' }).default(fallback);
+}

@@ -28,6 +28,7 @@ export const ERROR_DOMAIN = 'ordersystem';
 export const commonReasons = {
   INVALID_REQUEST: { code: Code.InvalidArgument, retry: 'never' },
   UNAUTHENTICATED: { code: Code.Unauthenticated, retry: 'never' },
+  PERMISSION_DENIED: { code: Code.PermissionDenied, retry: 'never' },
   SERVICE_UNAVAILABLE: { code: Code.Unavailable, retry: 'same_key', retryDelayMs: 1000 },
   OVERLOADED: { code: Code.ResourceExhausted, retry: 'same_key', retryDelayMs: 1000 },
   DEADLINE_EXCEEDED: { code: Code.DeadlineExceeded, retry: 'same_key' },

@@ -6,20 +6,17 @@ import {
   type ServiceImpl,
   type UnaryRequest,
 } from '@connectrpc/connect';
-import {
-  type handleUnaryCall,
-  type Metadata,
-  Server,
-  ServerCredentials,
-  type ServerUnaryCall,
-  type StatusObject,
-} from '@grpc/grpc-js';
+import { type handleUnaryCall, type Metadata, Server, type ServerUnaryCall, type StatusObject } from '@grpc/grpc-js';
 import { CallContext } from './call-context.ts';
 import type { Deadline } from './deadline.ts';
 import { abortedError, commonError } from './errors.ts';
+import { serverCredentials } from './grpc-credentials.ts';
 import { chain } from './interceptors.ts';
 import { toMetadata } from './metadata.ts';
+import { peerKey } from './peer.ts';
+import { peerOfCall } from './peer-of-call.ts';
 import { toGrpcStatus } from './status.ts';
+import type { DoorTls } from './tls.ts';
 
 /** How a host serves. Times in milliseconds. */
 export interface HostOptions {
@@ -32,6 +29,8 @@ export interface HostOptions {
   deadline: Deadline | ((method: DescMethodUnary) => Deadline);
   /** Longest request that is taken, in bytes; a longer one is RESOURCE_EXHAUSTED. Default 1 MiB. */
   maxMessageBytes?: number;
+  /** Default: plain text. */
+  tls?: DoorTls;
 }
 
 type AnyImpl = (request: unknown, context: HandlerContext) => unknown;
@@ -77,7 +76,7 @@ export class GrpcHost {
   /** Listens on `host:port`, port 0 for a free one. Returns the address it got. Fails when the port is taken. */
   async listen(address: string): Promise<string> {
     const port = await new Promise<number>((resolve, reject) => {
-      this.#server.bindAsync(address, ServerCredentials.createInsecure(), (error, bound) =>
+      this.#server.bindAsync(address, serverCredentials(this.#options.tls), (error, bound) =>
         error ? reject(error) : resolve(bound),
       );
     });
@@ -104,6 +103,7 @@ export class GrpcHost {
     const ofMethod = typeof deadline === 'function' ? deadline(method) : deadline;
     return (call, callback) => {
       const context = new CallContext(call, method, ofMethod);
+      context.values.set(peerKey, peerOfCall(call, this.#options.tls));
       let encoded: { message: unknown; bytes: Uint8Array } | undefined;
       const serve = chain(this.#options.interceptors, async (request) => {
         if (context.signal.aborted) throw abortedError(context.signal);

@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { MethodOptions_IdempotencyLevel as Idempotency } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError, createContextKey, type Interceptor, type UnaryRequest } from '@connectrpc/connect';
 import { type Backoff, fullJitterMs } from '../lifecycle/backoff.ts';
+import { sleep } from '../lifecycle/sleep.ts';
 import { setTimeoutOf, timeoutOf } from './deadline.ts';
 import { wasNotSent } from './not-sent.ts';
 
@@ -70,7 +70,7 @@ export function retryInterceptor(options: RetryOptions = {}): Interceptor {
         waits = pushback === undefined ? waits + 1 : 0;
         const inTime = performance.now() + waitMs < deadline;
         if (!repeatable || attempt + 1 >= maxAttempts || tokens <= maxTokens / 2 || waitMs < 0 || !inTime) throw error;
-        await sleep(waitMs, undefined, { signal: request.signal }).catch(() => {
+        await sleep(waitMs, request.signal).catch(() => {
           throw new ConnectError('cancelled while waiting to retry', Code.Canceled, undefined, undefined, error);
         });
       }

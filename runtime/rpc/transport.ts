@@ -1,18 +1,17 @@
-import { create, fromBinary, toBinary, type DescMessage, type DescMethodUnary } from '@bufbuild/protobuf';
+import { fromBinary, toBinary, type DescMessage } from '@bufbuild/protobuf';
 import {
   Code,
   ConnectError,
-  createContextValues,
   type Interceptor,
   type Transport,
   type UnaryRequest,
   type UnaryResponse,
 } from '@connectrpc/connect';
 import { type ChannelCredentials, Client, credentials, type Metadata, type StatusObject } from '@grpc/grpc-js';
-import { setTimeoutOf, timeoutOf } from './deadline.ts';
-import { chain } from './interceptors.ts';
+import { timeoutOf } from './deadline.ts';
 import { toHeaders, toMetadata } from './metadata.ts';
 import { fromGrpcStatus } from './status.ts';
+import { unaryTransport } from './unary-transport.ts';
 
 /** Where a transport connects to, and how. */
 export interface GrpcTransportOptions {
@@ -42,38 +41,11 @@ export function createGrpcTransport(options: GrpcTransportOptions): Transport & 
     'grpc.initial_reconnect_backoff_ms': 100,
     'grpc.max_reconnect_backoff_ms': 1000,
   });
-  const call = chain(options.interceptors ?? [], (request) =>
+  const transport = unaryTransport(options.interceptors ?? [], (request) =>
     // grpc-js throws on a header that cannot be sent, and after close().
     callOnce(client, request).catch((reason: unknown) => Promise.reject(ConnectError.from(reason, Code.Internal))),
   );
-  return {
-    async unary(method, signal, timeoutMs, header, input, contextValues) {
-      const headers = new Headers(header as Headers | undefined);
-      if (timeoutMs !== undefined) setTimeoutOf(headers, timeoutMs);
-      const request: UnaryRequest<typeof method.input, typeof method.output> = {
-        stream: false,
-        service: method.parent,
-        method,
-        requestMethod: 'POST',
-        url: pathOf(method),
-        header: headers,
-        signal: signal ?? NEVER,
-        contextValues: contextValues ?? createContextValues(),
-        message: create(method.input, input),
-      };
-      return (await call(request)) as UnaryResponse<typeof method.input, typeof method.output>;
-    },
-    stream() {
-      return Promise.reject(new ConnectError('streaming is not supported by this transport', Code.Unimplemented));
-    },
-    close: () => client.close(),
-  };
-}
-
-const NEVER = new AbortController().signal;
-
-function pathOf(method: DescMethodUnary): string {
-  return `/${method.parent.typeName}/${method.name}`;
+  return { ...transport, close: () => client.close() };
 }
 
 function callOnce<I extends DescMessage, O extends DescMessage>(
@@ -90,7 +62,7 @@ function callOnce<I extends DescMessage, O extends DescMessage>(
     let header = new Headers();
     let output: UnaryResponse<I, O>['message'] | undefined;
     const call = client.makeUnaryRequest(
-      pathOf(method),
+      request.url,
       (input: typeof message) => Buffer.from(toBinary(method.input, input)),
       (bytes) => fromBinary(method.output, bytes),
       message,

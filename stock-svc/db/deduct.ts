@@ -6,6 +6,7 @@ import { inTransaction } from '../../runtime/db/transaction.ts';
 import { commonError } from '../../runtime/rpc/errors.ts';
 import { quantitiesFingerprint, type Quantity, sumByProduct } from '../domain/quantities.ts';
 import type { Deduction } from '../domain/read-request.ts';
+import { step } from '../domain/steps.ts';
 import { stockError } from '../domain/reasons.ts';
 import { type Product, take, type TakenItem } from '../domain/take.ts';
 import type { StockDb } from './models.ts';
@@ -76,10 +77,14 @@ async function write(db: StockDb, accepted: readonly Accepted[], products: Map<b
   const sums = sumByProduct(accepted.flatMap(({ items }) => items));
   const statements = [insertHeaders(accepted), insertRecords(accepted), decrement(sums, products)];
   try {
-    await inTransaction(db.sequelize, async (tx) => {
-      const results = await executeTogether<ResultSetHeader[]>(db.sequelize, statements, tx);
-      if (results[2]?.affectedRows !== sums.length) throw new Stale();
-    });
+    await inTransaction(
+      db.sequelize,
+      async (tx) => {
+        const results = await executeTogether<ResultSetHeader[]>(db.sequelize, statements, tx);
+        if (results[2]?.affectedRows !== sums.length) throw new Stale();
+      },
+      (commit) => step('deduct', commit),
+    );
     return true;
   } catch (error) {
     if (error instanceof Stale) return false;

@@ -2,6 +2,7 @@ import { execute, select } from '../../runtime/db/statements.ts';
 import type { Transaction } from '../../runtime/db/transaction.ts';
 import type { Quantity } from '../domain/quantities.ts';
 import type { NewProduct } from '../domain/read-request.ts';
+import { step } from '../domain/steps.ts';
 import { type Product, productNotFound } from '../domain/take.ts';
 import type { StockDb } from './models.ts';
 
@@ -39,10 +40,12 @@ export async function putProducts(db: StockDb, products: readonly NewProduct[]):
       title,
       unit_price_cents: String(unitPriceCents),
     }));
-  await db.Stock.bulkCreate(rows, {
-    fields: ['product_id', 'title', 'unit_price_cents'],
-    updateOnDuplicate: ['title', 'unit_price_cents'],
-  });
+  await step('put-products', () =>
+    db.Stock.bulkCreate(rows, {
+      fields: ['product_id', 'title', 'unit_price_cents'],
+      updateOnDuplicate: ['title', 'unit_price_cents'],
+    }),
+  );
 }
 
 /**
@@ -59,8 +62,12 @@ export async function addAvailable(
   const changed = await execute(
     db.sequelize,
     `UPDATE t_stock SET available = available + CASE product_id ${cases} END
-      WHERE product_id IN (?) ORDER BY product_id`,
-    [...quantities.flatMap(({ productId, quantity }) => [productId, quantity]), quantities.map((one) => one.productId)],
+      WHERE product_id IN (?) ORDER BY product_id LIMIT ?`,
+    [
+      ...quantities.flatMap(({ productId, quantity }) => [productId, quantity]),
+      quantities.map((one) => one.productId),
+      quantities.length,
+    ],
     transaction,
   );
   if (changed === quantities.length) return;

@@ -7,7 +7,7 @@ import { deduct, type Deducted } from '../db/deduct.ts';
 import type { StockDb } from '../db/models.ts';
 import { putProducts, readProducts } from '../db/products.ts';
 import { receiveStock } from '../db/receive-stock.ts';
-import { restore } from '../db/restore.ts';
+import { restore, type Restored } from '../db/restore.ts';
 import {
   type Deduction,
   readDeduction,
@@ -27,6 +27,13 @@ export function stockService(db: StockDb, batchSize: number): ServiceImpl<typeof
     weightOf: ({ quantities }) => quantities.length,
     maxSize: batchSize,
   });
+  const restores = new GroupCommit<string, Restored>({
+    run: (orderNos) => restore(db, orderNos),
+    runAlone: wasRolledBack,
+    maxSize: batchSize,
+    // Many come at once when many orders have expired: they must not take the connections that new orders need.
+    spareLanes: 1,
+  });
   return {
     deduct(request, context) {
       const deduction = readDeduction(request);
@@ -37,7 +44,7 @@ export function stockService(db: StockDb, batchSize: number): ServiceImpl<typeof
     restore(request, context) {
       const orderNo = readOrderNo(request.orderNo);
       callLogOf(context).bind({ order_no: orderNo });
-      return restore(db, orderNo);
+      return restores.submit(orderNo, context.signal);
     },
     async receiveStock(request, context) {
       const receipt = readReceipt(request);

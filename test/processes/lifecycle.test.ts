@@ -86,6 +86,21 @@ describe('a process of order-svc', () => {
     await until('the stock is back', async () => (await availableOf(system, tea)) === 5n);
   });
 
+  it('cancels by itself what is not paid in time, and gives its stock back', async () => {
+    const { buy, close } = await start({
+      ORDER_PAY_WINDOW_MS: '1000',
+      EXPIRY_INTERVAL_MS: '50',
+      RELAY_INTERVAL_MS: '50',
+    });
+    const { order } = await buy(newKey());
+    close();
+    assert.equal(await availableOf(system, tea), 4n);
+    await until('the stock is back', async () => (await availableOf(system, tea)) === 5n);
+    const row = await system.orderDb.Order.findOne({ where: { order_no: order!.orderNo }, rejectOnEmpty: true });
+    assert.deepEqual([row.status, row.cancelled_by], ['CANCELLED', 'EXPIRY']);
+    assert.ok(row.cancel_time!.getTime() - row.create_time!.getTime() >= 1000);
+  });
+
   it('that gets SIGTERM ends what is in work, takes nothing new, and exits 0', async () => {
     const held = () => system.orderDb.WorkerLease.count({ where: { holder: { [Op.ne]: null } } });
     const heldBefore = await held();

@@ -79,5 +79,65 @@ describe('Restore', () => {
     });
   }
 
+  describe('of many orders at once', () => {
+    let cup: bigint;
+    let orderNos: string[];
+
+    beforeEach(async () => {
+      cup = await product(system, 100n);
+      orderNos = Array.from({ length: 20 }, () => `restore-${++last}`);
+      const some = orderNos.slice(0, 15);
+      for (const one of some) await system.stock.deduct({ orderNo: one, items: [{ productId: cup, quantity: 3n }] });
+    });
+    const restoreAll = (numbers: readonly string[]) =>
+      Promise.all(numbers.map((one) => system.stock.restore({ orderNo: one })));
+    const pieces = (answers: Awaited<ReturnType<typeof restoreAll>>) =>
+      answers.map((answer) => answer.items.map((item) => item.quantity));
+    const expected = Array.from({ length: 20 }, (_, i) => (i < 15 ? [3n] : []));
+
+    it('gives each what it took: what was taken, what was not, and what was given back before', async () => {
+      const before = await system.stock.restore({ orderNo: orderNos[3]! });
+      const answers = await restoreAll(orderNos);
+      assert.deepEqual(pieces(answers), expected);
+      assert.deepEqual(answers[3], { ...before, replayed: true });
+      assert.equal(answers.filter((answer) => answer.replayed).length, 1);
+      assert.equal(await availableOf(system, cup), 100n);
+      await failsWith(
+        system.stock.deduct({ orderNo: orderNos[19]!, items: [{ productId: cup, quantity: 1n }] }),
+        'ORDER_CLOSED',
+      );
+    });
+
+    it('answers one that comes twice as a Restore and its repeat', async () => {
+      const answers = await restoreAll([...orderNos, ...orderNos]);
+      assert.deepEqual(pieces(answers), [...expected, ...expected]);
+      assert.equal(answers.filter((answer) => answer.replayed).length, 20);
+      assert.equal(await availableOf(system, cup), 100n);
+    });
+
+    it('does the others when a Deduct of one comes in between the look and the tombstone', async () => {
+      const late = orderNos[15]!;
+      const held = system.stockSql.hold(new RegExp(`INSERT INTO t_stock_deduction \\(order_no, state\\).*${late}`));
+      const giving = restoreAll(orderNos);
+      await held.reached;
+      await system.stock.deduct({ orderNo: late, items: [{ productId: cup, quantity: 3n }] });
+      held.release();
+      assert.deepEqual(pieces(await giving), expected.with(15, [3n]));
+      assert.equal(await availableOf(system, cup), 100n);
+    });
+
+    for (const [step, pattern] of Object.entries({
+      ledger: /INSERT INTO t_stock_record .*'RESTORE'/s,
+      commit: /COMMIT;/,
+    })) {
+      it(`gives all or nothing back when the connection is lost after the ${step}, and all to the repeats`, async () => {
+        const lost = system.stockSql.cutAfter(pattern);
+        assert.deepEqual(pieces(await restoreAll(orderNos)), expected);
+        await lost;
+        assert.equal(await availableOf(system, cup), 100n);
+      });
+    }
+  });
+
   it('refuses an order_no that is none', () => failsWith(system.stock.restore({ orderNo: 'a b' }), 'INVALID_REQUEST'));
 });

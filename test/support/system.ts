@@ -4,10 +4,10 @@ import { connectStockService } from '../../client/clients.ts';
 import { createDatabase, dropDatabase } from '../../dev/database/create-database.ts';
 import { OrderService } from '../../gen/ordersystem/order/v1/order_service_pb.ts';
 import { loadOrderConfig } from '../../order-svc/config.ts';
-import { orderTables } from '../../order-svc/db/migrations/001-orders.ts';
+import { orderMigrations } from '../../order-svc/db/migrations.ts';
 import { type OrderDb, openOrderDb } from '../../order-svc/db/models.ts';
-import { eventHandler, logPublisher } from '../../order-svc/outbox/handle-event.ts';
-import { relayOnce } from '../../order-svc/outbox/relay.ts';
+import { Relay } from '../../order-svc/outbox/relay.ts';
+import { restoreStock } from '../../order-svc/outbox/restore-stock.ts';
 import { startOrderService } from '../../order-svc/service.ts';
 import { migrate } from '../../runtime/db/migrate.ts';
 import { silentLogger } from '../../runtime/lifecycle/logger.ts';
@@ -26,7 +26,7 @@ export interface OrderNode {
   readonly client: Client<typeof OrderService>;
   readonly address: string;
   /** Between it and its database. */
-  readonly sql: SqlProxy;
+  readonly sql: SqlProxy & { url: string };
   /** Between it and stock-svc. */
   readonly edge: StockEdge;
   /** Cuts it off from everything, for good: as near to a crash as a process that lives can come. */
@@ -41,7 +41,7 @@ export interface System {
   readonly stockAddress: string;
   /** Between stock-svc and its database. */
   readonly stockSql: SqlProxy;
-  /** Starts one more order-svc on the same database. Its reaper and its relay rest: tests run single passes. */
+  /** Starts one more order-svc on the same database. Its reaper, its expiry and its relay rest: tests run single passes. */
   orderNode(env?: Record<string, string>): Promise<OrderNode>;
   audit(): Promise<void>;
   stop(): Promise<void>;
@@ -74,7 +74,7 @@ export async function startSystem(): Promise<System> {
     silentLogger,
   );
   const orderDb = openOrderDb({ url: orderUrl });
-  await migrate(orderDb.sequelize, [orderTables], silentLogger);
+  await migrate(orderDb.sequelize, orderMigrations, silentLogger);
   const stockDb = openStockDb({ url: stockUrl });
   const stock = connectStockService(stockSvc.address);
   const stops: (() => Promise<void>)[] = [];
@@ -111,6 +111,7 @@ async function startOrderNode(orderUrl: string, stockAddress: string, env: Recor
     STOCK_TARGET: edge.address,
     LISTEN_ADDRESS: '127.0.0.1:0',
     REAPER_INTERVAL_MS: REST,
+    EXPIRY_INTERVAL_MS: REST,
     RELAY_INTERVAL_MS: REST,
     COMPENSATION_MS: '1000',
     DRAIN_MS: '0',
@@ -178,10 +179,10 @@ export async function expireClaims({ orderDb }: System): Promise<void> {
   await orderDb.OrderClaim.update({ expire_time: new Date('2020-01-01') }, { where: {} });
 }
 
-/** One pass of a relay that reaches stock-svc directly. */
+/** One pass of a relay that reaches stock-svc directly, over what is due of its jobs. */
 export async function relay({ orderDb, stock }: System): Promise<void> {
-  const handle = eventHandler(stock, logPublisher(silentLogger), 1000);
-  await relayOnce(orderDb, { handle, leaseMs: 30_000, maxAttempts: 50, logger: silentLogger });
+  const options = { leaseMs: 30_000, maxAttempts: 50, logger: silentLogger };
+  await new Relay(orderDb, { lane: 'JOB', handle: (event) => restoreStock(stock, event, 1000), ...options }).runOnce();
 }
 
 /** The URL of an open database, past any proxy. */

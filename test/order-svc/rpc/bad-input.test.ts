@@ -140,6 +140,9 @@ describe('CreateOrder with bad input touches nothing', () => {
       await failsWith(node.client.createOrder({ items: [item()] }, options), 'UNAUTHENTICATED');
       await failsWith(node.client.getOrder({ orderNo: '1' }, options), 'UNAUTHENTICATED');
       await failsWith(node.client.getOrderByClientRequestId({ clientRequestId: 'k' }, options), 'UNAUTHENTICATED');
+      await failsWith(node.client.listOrders({}, options), 'UNAUTHENTICATED');
+      await failsWith(node.client.payOrder({ orderNo: '1', paymentNo: 'p' }, options), 'UNAUTHENTICATED');
+      await failsWith(node.client.cancelOrder({ orderNo: '1' }, options), 'UNAUTHENTICATED');
     });
   }
 });

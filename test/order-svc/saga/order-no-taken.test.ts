@@ -23,6 +23,7 @@ describe('an order number that is taken', () => {
   });
 
   const number = () => String(++last);
+  const unleased = { lease: () => undefined, push: () => undefined, wake: () => undefined };
 
   /** Runs the saga on the real database and the real stock-svc, with numbers that the test chooses. */
   function create(numbers: string[], quantity: bigint) {
@@ -32,7 +33,8 @@ describe('an order number that is taken', () => {
       numbers: { next: () => Promise.resolve(numbers.shift()!) },
       inFlight: new InFlight(),
       newOrders: new Bound('new orders', 100, silentLogger),
-      batches: createBatches(system.orderDb, system.stock, { lease: () => undefined, push: () => undefined }, 1),
+      wakeRelay: () => undefined,
+      batches: createBatches(system.orderDb, system.stock, unleased, 1),
       claimMarginMs: 1000,
       compensationMs: 1000,
     };

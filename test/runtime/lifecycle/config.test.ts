@@ -4,9 +4,12 @@ import {
   ConfigError,
   databaseUrl,
   integer,
+  isLoopback,
   listenAddress,
   loadConfig,
   logLevel,
+  optionalText,
+  requireTogether,
 } from '../../../runtime/lifecycle/config.ts';
 
 const schema = z.object({
@@ -68,6 +71,42 @@ describe('loadConfig', () => {
   });
 });
 
+describe('checks of variables taken together', () => {
+  const pair = z.object({ DATABASE_URL: databaseUrl, LEFT: optionalText, RIGHT: optionalText });
+  const check = requireTogether({ LEFT: ['RIGHT', 'DATABASE_URL'] });
+  const messageOf = (env: NodeJS.ProcessEnv) => {
+    try {
+      loadConfig(pair, env, check);
+    } catch (error) {
+      return (error as Error).message;
+    }
+    return undefined;
+  };
+
+  it('pass when nothing is missing', () => {
+    assert.equal(messageOf({ DATABASE_URL: url }), undefined);
+    assert.equal(messageOf({ DATABASE_URL: url, RIGHT: 'r' }), undefined);
+    assert.equal(messageOf({ DATABASE_URL: url, LEFT: 'l', RIGHT: 'r' }), undefined);
+  });
+
+  it('name what is missing, in one message with what is wrong by itself', () => {
+    const message = messageOf({ LEFT: 'l' });
+    assert.match(message!, /^ {2}DATABASE_URL: is required/m);
+    assert.match(message!, /^ {2}RIGHT: is required with LEFT$/m);
+  });
+});
+
+describe('isLoopback', () => {
+  it('takes what is this machine as it is written', () => {
+    for (const host of ['127.0.0.1', '127.1.2.3', 'localhost', '[::1]']) assert.ok(isLoopback(host), host);
+  });
+
+  it('takes nothing else', () => {
+    const others = ['0.0.0.0', '[::]', '10.0.0.1', 'localhost.evil.com', '127.0.0.1.evil.com', '::1', '', 'LOCALHOST'];
+    for (const host of others) assert.ok(!isLoopback(host), host);
+  });
+});
+
 describe('integer', () => {
   it('takes whole numbers in decimal, both ends included', () => {
     assert.deepEqual(refused('POOL_SIZE', ['1', '500', '007']), []);
@@ -85,17 +124,11 @@ describe('databaseUrl', () => {
 });
 
 describe('listenAddress', () => {
-  it('takes loopback addresses with a port', () => {
+  it('takes hosts with a port', () =>
     assert.deepEqual(
-      refused('LISTEN_ADDRESS', ['127.0.0.1:0', '127.1.2.3:65535', 'localhost:50051', '[::1]:50051']),
+      refused('LISTEN_ADDRESS', ['127.0.0.1:0', '0.0.0.0:65535', 'localhost:50051', '[::1]:50051']),
       [],
-    );
-  });
-
-  it('takes no other address: whoever connects is trusted', () => {
-    const wrong = ['0.0.0.0:50051', '[::]:50051', '10.0.0.1:50051', 'localhost.evil.com:50051', '127.0.0.1.evil.com:1'];
-    assert.deepEqual(refused('LISTEN_ADDRESS', wrong), wrong);
-  });
+    ));
 
   it('takes nothing without a port, or with one that there is not', () => {
     const wrong = ['127.0.0.1', 'localhost', '127.0.0.1:', '127.0.0.1:65536', ':50051', '50051', '127.0.0.1:http'];

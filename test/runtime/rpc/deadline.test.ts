@@ -66,6 +66,9 @@ describe('deadlinesOf', () => {
     createOrder: { defaultMs: 1, maxMs: 2 },
     getOrder: { defaultMs: 3, maxMs: 4 },
     getOrderByClientRequestId: { defaultMs: 5, maxMs: 6 },
+    listOrders: { defaultMs: 7, maxMs: 8 },
+    payOrder: { defaultMs: 9, maxMs: 10 },
+    cancelOrder: { defaultMs: 11, maxMs: 12 },
   });
 
   it('gives each method its own', () => {

@@ -12,10 +12,13 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file ordersystem/order/v1/order.proto.
  */
 export const file_ordersystem_order_v1_order: GenFile = /*@__PURE__*/
-  fileDesc("CiBvcmRlcnN5c3RlbS9vcmRlci92MS9vcmRlci5wcm90bxIUb3JkZXJzeXN0ZW0ub3JkZXIudjEi/wEKBU9yZGVyEhAKCG9yZGVyX25vGAEgASgJEh4KEWNsaWVudF9yZXF1ZXN0X2lkGAIgASgJSACIAQESMQoGc3RhdHVzGAMgASgOMiEub3JkZXJzeXN0ZW0ub3JkZXIudjEuT3JkZXJTdGF0dXMSLgoFaXRlbXMYBCADKAsyHy5vcmRlcnN5c3RlbS5vcmRlci52MS5PcmRlckl0ZW0SGgoSdG90YWxfYW1vdW50X2NlbnRzGAUgASgDEi8KC2NyZWF0ZV90aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIUChJfY2xpZW50X3JlcXVlc3RfaWQiWgoJT3JkZXJJdGVtEhIKCnByb2R1Y3RfaWQYASABKAMSEAoIcXVhbnRpdHkYAiABKAMSDQoFdGl0bGUYAyABKAkSGAoQdW5pdF9wcmljZV9jZW50cxgEIAEoAyp5CgtPcmRlclN0YXR1cxIcChhPUkRFUl9TVEFUVVNfVU5TUEVDSUZJRUQQABIZChVPUkRFUl9TVEFUVVNfV0FJVF9QQVkQARIVChFPUkRFUl9TVEFUVVNfUEFJRBACEhoKFk9SREVSX1NUQVRVU19DQU5DRUxMRUQQA2IGcHJvdG8z", [file_google_protobuf_timestamp]);
+  fileDesc("CiBvcmRlcnN5c3RlbS9vcmRlci92MS9vcmRlci5wcm90bxIUb3JkZXJzeXN0ZW0ub3JkZXIudjEi7QMKBU9yZGVyEhAKCG9yZGVyX25vGAEgASgJEh4KEWNsaWVudF9yZXF1ZXN0X2lkGAIgASgJSACIAQESMQoGc3RhdHVzGAMgASgOMiEub3JkZXJzeXN0ZW0ub3JkZXIudjEuT3JkZXJTdGF0dXMSLgoFaXRlbXMYBCADKAsyHy5vcmRlcnN5c3RlbS5vcmRlci52MS5PcmRlckl0ZW0SGgoSdG90YWxfYW1vdW50X2NlbnRzGAUgASgDEi8KC2NyZWF0ZV90aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghwYXlfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFwoKcGF5bWVudF9ubxgIIAEoCUgBiAEBEi8KC2NhbmNlbF90aW1lGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI3CgxjYW5jZWxsZWRfYnkYCiABKA4yIS5vcmRlcnN5c3RlbS5vcmRlci52MS5DYW5jZWxsZWRCeRIaCg1jYW5jZWxfcmVhc29uGAsgASgJSAKIAQFCFAoSX2NsaWVudF9yZXF1ZXN0X2lkQg0KC19wYXltZW50X25vQhAKDl9jYW5jZWxfcmVhc29uIloKCU9yZGVySXRlbRISCgpwcm9kdWN0X2lkGAEgASgDEhAKCHF1YW50aXR5GAIgASgDEg0KBXRpdGxlGAMgASgJEhgKEHVuaXRfcHJpY2VfY2VudHMYBCABKAMqeQoLT3JkZXJTdGF0dXMSHAoYT1JERVJfU1RBVFVTX1VOU1BFQ0lGSUVEEAASGQoVT1JERVJfU1RBVFVTX1dBSVRfUEFZEAESFQoRT1JERVJfU1RBVFVTX1BBSUQQAhIaChZPUkRFUl9TVEFUVVNfQ0FOQ0VMTEVEEAMqWwoLQ2FuY2VsbGVkQnkSHAoYQ0FOQ0VMTEVEX0JZX1VOU1BFQ0lGSUVEEAASFQoRQ0FOQ0VMTEVEX0JZX1VTRVIQARIXChNDQU5DRUxMRURfQllfRVhQSVJZEAJiBnByb3RvMw", [file_google_protobuf_timestamp]);
 
 /**
  * One order: what one purchase intent became.
+ *
+ * Its life here is WAIT_PAY, then PAID or CANCELLED, for good. What comes later (delivery, refunds) and partial states (a part
+ * paid, a line cancelled) are not kept.
  *
  * @generated from message ordersystem.order.v1.Order
  */
@@ -62,6 +65,41 @@ export type Order = Message<"ordersystem.order.v1.Order"> & {
    * @generated from field: google.protobuf.Timestamp create_time = 6;
    */
   createTime?: Timestamp | undefined;
+
+  /**
+   * When the order was paid, by the database's clock, to the millisecond. Unset unless status is PAID.
+   *
+   * @generated from field: google.protobuf.Timestamp pay_time = 7;
+   */
+  payTime?: Timestamp | undefined;
+
+  /**
+   * The payment that paid it, as PayOrder named it. Unset unless status is PAID.
+   *
+   * @generated from field: optional string payment_no = 8;
+   */
+  paymentNo?: string | undefined;
+
+  /**
+   * When the order was cancelled, by the database's clock, to the millisecond. Unset unless status is CANCELLED.
+   *
+   * @generated from field: google.protobuf.Timestamp cancel_time = 9;
+   */
+  cancelTime?: Timestamp | undefined;
+
+  /**
+   * Who cancelled the order. UNSPECIFIED unless status is CANCELLED.
+   *
+   * @generated from field: ordersystem.order.v1.CancelledBy cancelled_by = 10;
+   */
+  cancelledBy: CancelledBy;
+
+  /**
+   * Why, as CancelOrder was told: 1 to 256 characters. Unset when nothing was said, and when EXPIRY cancelled it.
+   *
+   * @generated from field: optional string cancel_reason = 11;
+   */
+  cancelReason?: string | undefined;
 };
 
 /**
@@ -115,7 +153,7 @@ export const OrderItemSchema: GenMessage<OrderItem> = /*@__PURE__*/
   messageDesc(file_ordersystem_order_v1_order, 1);
 
 /**
- * Where an order stands. Delivery, refunds and partial states are not kept here.
+ * Where an order stands. A PAID or CANCELLED order stays so. Delivery, refunds and partial states are not kept here.
  *
  * @generated from enum ordersystem.order.v1.OrderStatus
  */
@@ -150,7 +188,7 @@ export const OrderStatus = {
 } as const;
 
 /**
- * Where an order stands. Delivery, refunds and partial states are not kept here.
+ * Where an order stands. A PAID or CANCELLED order stays so. Delivery, refunds and partial states are not kept here.
  *
  * @generated from enum ordersystem.order.v1.OrderStatus
  */
@@ -161,4 +199,45 @@ export type OrderStatus = (typeof OrderStatus)[keyof typeof OrderStatus] | Unkno
  */
 export const OrderStatusSchema: GenEnum<OrderStatus> = /*@__PURE__*/
   enumDesc(file_ordersystem_order_v1_order, 0);
+
+/**
+ * Who cancelled an order.
+ *
+ * @generated from enum ordersystem.order.v1.CancelledBy
+ */
+export const CancelledBy = {
+  /**
+   * The order is not cancelled.
+   *
+   * @generated from enum value: CANCELLED_BY_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * The user, through CancelOrder.
+   *
+   * @generated from enum value: CANCELLED_BY_USER = 1;
+   */
+  USER: 1,
+
+  /**
+   * The service, since the order was not paid in time.
+   *
+   * @generated from enum value: CANCELLED_BY_EXPIRY = 2;
+   */
+  EXPIRY: 2,
+} as const;
+
+/**
+ * Who cancelled an order.
+ *
+ * @generated from enum ordersystem.order.v1.CancelledBy
+ */
+export type CancelledBy = (typeof CancelledBy)[keyof typeof CancelledBy] | UnknownEnum;
+
+/**
+ * Describes the enum ordersystem.order.v1.CancelledBy.
+ */
+export const CancelledBySchema: GenEnum<CancelledBy> = /*@__PURE__*/
+  enumDesc(file_ordersystem_order_v1_order, 1);
 

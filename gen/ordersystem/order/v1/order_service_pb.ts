@@ -4,7 +4,7 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Order } from "./order_pb.ts";
+import type { Order, OrderStatus } from "./order_pb.ts";
 import { file_ordersystem_order_v1_order } from "./order_pb.ts";
 import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
@@ -12,7 +12,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file ordersystem/order/v1/order_service.proto.
  */
 export const file_ordersystem_order_v1_order_service: GenFile = /*@__PURE__*/
-  fileDesc("CihvcmRlcnN5c3RlbS9vcmRlci92MS9vcmRlcl9zZXJ2aWNlLnByb3RvEhRvcmRlcnN5c3RlbS5vcmRlci52MSKAAQoSQ3JlYXRlT3JkZXJSZXF1ZXN0Eh4KEWNsaWVudF9yZXF1ZXN0X2lkGAEgASgJSACIAQESNAoFaXRlbXMYAiADKAsyJS5vcmRlcnN5c3RlbS5vcmRlci52MS5DcmVhdGVPcmRlckl0ZW1CFAoSX2NsaWVudF9yZXF1ZXN0X2lkImsKD0NyZWF0ZU9yZGVySXRlbRISCgpwcm9kdWN0X2lkGAEgASgDEhAKCHF1YW50aXR5GAIgASgDEh0KEHVuaXRfcHJpY2VfY2VudHMYAyABKANIAIgBAUITChFfdW5pdF9wcmljZV9jZW50cyJTChNDcmVhdGVPcmRlclJlc3BvbnNlEioKBW9yZGVyGAEgASgLMhsub3JkZXJzeXN0ZW0ub3JkZXIudjEuT3JkZXISEAoIcmVwbGF5ZWQYAiABKAgiIwoPR2V0T3JkZXJSZXF1ZXN0EhAKCG9yZGVyX25vGAEgASgJIj4KEEdldE9yZGVyUmVzcG9uc2USKgoFb3JkZXIYASABKAsyGy5vcmRlcnN5c3RlbS5vcmRlci52MS5PcmRlciI9CiBHZXRPcmRlckJ5Q2xpZW50UmVxdWVzdElkUmVxdWVzdBIZChFjbGllbnRfcmVxdWVzdF9pZBgBIAEoCSKBAQohR2V0T3JkZXJCeUNsaWVudFJlcXVlc3RJZFJlc3BvbnNlEjAKBXN0YXRlGAEgASgOMiEub3JkZXJzeXN0ZW0ub3JkZXIudjEuSW50ZW50U3RhdGUSKgoFb3JkZXIYAiABKAsyGy5vcmRlcnN5c3RlbS5vcmRlci52MS5PcmRlcip/CgtJbnRlbnRTdGF0ZRIcChhJTlRFTlRfU1RBVEVfVU5TUEVDSUZJRUQQABIYChRJTlRFTlRfU1RBVEVfQ1JFQVRFRBABEhwKGElOVEVOVF9TVEFURV9JTl9QUk9HUkVTUxACEhoKFklOVEVOVF9TVEFURV9OT1RfRk9VTkQQAzLmAgoMT3JkZXJTZXJ2aWNlEmIKC0NyZWF0ZU9yZGVyEigub3JkZXJzeXN0ZW0ub3JkZXIudjEuQ3JlYXRlT3JkZXJSZXF1ZXN0Gikub3JkZXJzeXN0ZW0ub3JkZXIudjEuQ3JlYXRlT3JkZXJSZXNwb25zZRJeCghHZXRPcmRlchIlLm9yZGVyc3lzdGVtLm9yZGVyLnYxLkdldE9yZGVyUmVxdWVzdBomLm9yZGVyc3lzdGVtLm9yZGVyLnYxLkdldE9yZGVyUmVzcG9uc2UiA5ACARKRAQoZR2V0T3JkZXJCeUNsaWVudFJlcXVlc3RJZBI2Lm9yZGVyc3lzdGVtLm9yZGVyLnYxLkdldE9yZGVyQnlDbGllbnRSZXF1ZXN0SWRSZXF1ZXN0Gjcub3JkZXJzeXN0ZW0ub3JkZXIudjEuR2V0T3JkZXJCeUNsaWVudFJlcXVlc3RJZFJlc3BvbnNlIgOQAgFiBnByb3RvMw", [file_ordersystem_order_v1_order]);
+  fileDesc("CihvcmRlcnN5c3RlbS9vcmRlci92MS9vcmRlcl9zZXJ2aWNlLnByb3RvEhRvcmRlcnN5c3RlbS5vcmRlci52MSKAAQoSQ3JlYXRlT3JkZXJSZXF1ZXN0Eh4KEWNsaWVudF9yZXF1ZXN0X2lkGAEgASgJSACIAQESNAoFaXRlbXMYAiADKAsyJS5vcmRlcnN5c3RlbS5vcmRlci52MS5DcmVhdGVPcmRlckl0ZW1CFAoSX2NsaWVudF9yZXF1ZXN0X2lkImsKD0NyZWF0ZU9yZGVySXRlbRISCgpwcm9kdWN0X2lkGAEgASgDEhAKCHF1YW50aXR5GAIgASgDEh0KEHVuaXRfcHJpY2VfY2VudHMYAyABKANIAIgBAUITChFfdW5pdF9wcmljZV9jZW50cyJTChNDcmVhdGVPcmRlclJlc3BvbnNlEioKBW9yZGVyGAEgASgLMhsub3JkZXJzeXN0ZW0ub3JkZXIudjEuT3JkZXISEAoIcmVwbGF5ZWQYAiABKAgiIwoPR2V0T3JkZXJSZXF1ZXN0EhAKCG9yZGVyX25vGAEgASgJIj4KEEdldE9yZGVyUmVzcG9uc2USKgoFb3JkZXIYASABKAsyGy5vcmRlcnN5c3RlbS5vcmRlci52MS5PcmRlciI9CiBHZXRPcmRlckJ5Q2xpZW50UmVxdWVzdElkUmVxdWVzdBIZChFjbGllbnRfcmVxdWVzdF9pZBgBIAEoCSKBAQohR2V0T3JkZXJCeUNsaWVudFJlcXVlc3RJZFJlc3BvbnNlEjAKBXN0YXRlGAEgASgOMiEub3JkZXJzeXN0ZW0ub3JkZXIudjEuSW50ZW50U3RhdGUSKgoFb3JkZXIYAiABKAsyGy5vcmRlcnN5c3RlbS5vcmRlci52MS5PcmRlciJtChFMaXN0T3JkZXJzUmVxdWVzdBIxCgZzdGF0dXMYASABKA4yIS5vcmRlcnN5c3RlbS5vcmRlci52MS5PcmRlclN0YXR1cxIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCSJaChJMaXN0T3JkZXJzUmVzcG9uc2USKwoGb3JkZXJzGAEgAygLMhsub3JkZXJzeXN0ZW0ub3JkZXIudjEuT3JkZXISFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIk0KD1BheU9yZGVyUmVxdWVzdBIQCghvcmRlcl9ubxgBIAEoCRISCgpwYXltZW50X25vGAIgASgJEhQKDGFtb3VudF9jZW50cxgDIAEoAyJQChBQYXlPcmRlclJlc3BvbnNlEioKBW9yZGVyGAEgASgLMhsub3JkZXJzeXN0ZW0ub3JkZXIudjEuT3JkZXISEAoIcmVwbGF5ZWQYAiABKAgiNgoSQ2FuY2VsT3JkZXJSZXF1ZXN0EhAKCG9yZGVyX25vGAEgASgJEg4KBnJlYXNvbhgCIAEoCSJTChNDYW5jZWxPcmRlclJlc3BvbnNlEioKBW9yZGVyGAEgASgLMhsub3JkZXJzeXN0ZW0ub3JkZXIudjEuT3JkZXISEAoIcmVwbGF5ZWQYAiABKAgqfwoLSW50ZW50U3RhdGUSHAoYSU5URU5UX1NUQVRFX1VOU1BFQ0lGSUVEEAASGAoUSU5URU5UX1NUQVRFX0NSRUFURUQQARIcChhJTlRFTlRfU1RBVEVfSU5fUFJPR1JFU1MQAhIaChZJTlRFTlRfU1RBVEVfTk9UX0ZPVU5EEAMylQUKDE9yZGVyU2VydmljZRJiCgtDcmVhdGVPcmRlchIoLm9yZGVyc3lzdGVtLm9yZGVyLnYxLkNyZWF0ZU9yZGVyUmVxdWVzdBopLm9yZGVyc3lzdGVtLm9yZGVyLnYxLkNyZWF0ZU9yZGVyUmVzcG9uc2USXgoIR2V0T3JkZXISJS5vcmRlcnN5c3RlbS5vcmRlci52MS5HZXRPcmRlclJlcXVlc3QaJi5vcmRlcnN5c3RlbS5vcmRlci52MS5HZXRPcmRlclJlc3BvbnNlIgOQAgESkQEKGUdldE9yZGVyQnlDbGllbnRSZXF1ZXN0SWQSNi5vcmRlcnN5c3RlbS5vcmRlci52MS5HZXRPcmRlckJ5Q2xpZW50UmVxdWVzdElkUmVxdWVzdBo3Lm9yZGVyc3lzdGVtLm9yZGVyLnYxLkdldE9yZGVyQnlDbGllbnRSZXF1ZXN0SWRSZXNwb25zZSIDkAIBEmQKCkxpc3RPcmRlcnMSJy5vcmRlcnN5c3RlbS5vcmRlci52MS5MaXN0T3JkZXJzUmVxdWVzdBooLm9yZGVyc3lzdGVtLm9yZGVyLnYxLkxpc3RPcmRlcnNSZXNwb25zZSIDkAIBEl4KCFBheU9yZGVyEiUub3JkZXJzeXN0ZW0ub3JkZXIudjEuUGF5T3JkZXJSZXF1ZXN0GiYub3JkZXJzeXN0ZW0ub3JkZXIudjEuUGF5T3JkZXJSZXNwb25zZSIDkAICEmcKC0NhbmNlbE9yZGVyEigub3JkZXJzeXN0ZW0ub3JkZXIudjEuQ2FuY2VsT3JkZXJSZXF1ZXN0Gikub3JkZXJzeXN0ZW0ub3JkZXIudjEuQ2FuY2VsT3JkZXJSZXNwb25zZSIDkAICYgZwcm90bzM", [file_ordersystem_order_v1_order]);
 
 /**
  * What to buy, and the key of the intent to buy it.
@@ -201,6 +201,191 @@ export const GetOrderByClientRequestIdResponseSchema: GenMessage<GetOrderByClien
   messageDesc(file_ordersystem_order_v1_order_service, 6);
 
 /**
+ * Which orders to list.
+ *
+ * @generated from message ordersystem.order.v1.ListOrdersRequest
+ */
+export type ListOrdersRequest = Message<"ordersystem.order.v1.ListOrdersRequest"> & {
+  /**
+   * Only orders in this status. UNSPECIFIED: all.
+   *
+   * @generated from field: ordersystem.order.v1.OrderStatus status = 1;
+   */
+  status: OrderStatus;
+
+  /**
+   * Most orders of the page. 0 or unset: 20. More than 100 counts as 100; less than 0 is INVALID_REQUEST. May change from page to
+   * page.
+   *
+   * @generated from field: int32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * Unset or empty: the first page. Else `next_page_token` of the page before, as it was received: it is bound to the user and the
+   * status, and any other is INVALID_REQUEST. It does not expire.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message ordersystem.order.v1.ListOrdersRequest.
+ * Use `create(ListOrdersRequestSchema)` to create a new message.
+ */
+export const ListOrdersRequestSchema: GenMessage<ListOrdersRequest> = /*@__PURE__*/
+  messageDesc(file_ordersystem_order_v1_order_service, 7);
+
+/**
+ * One page of orders.
+ *
+ * @generated from message ordersystem.order.v1.ListOrdersResponse
+ */
+export type ListOrdersResponse = Message<"ordersystem.order.v1.ListOrdersResponse"> & {
+  /**
+   * At most page_size; fewer when the orders have so many lines that the page would grow over 2,000 of them.
+   *
+   * @generated from field: repeated ordersystem.order.v1.Order orders = 1;
+   */
+  orders: Order[];
+
+  /**
+   * Asks for the page that follows. Empty when there is none: that alone says that this was the last one.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message ordersystem.order.v1.ListOrdersResponse.
+ * Use `create(ListOrdersResponseSchema)` to create a new message.
+ */
+export const ListOrdersResponseSchema: GenMessage<ListOrdersResponse> = /*@__PURE__*/
+  messageDesc(file_ordersystem_order_v1_order_service, 8);
+
+/**
+ * A payment that has been made.
+ *
+ * @generated from message ordersystem.order.v1.PayOrderRequest
+ */
+export type PayOrderRequest = Message<"ordersystem.order.v1.PayOrderRequest"> & {
+  /**
+   * The order that was paid. 1 to 19 decimal digits.
+   *
+   * @generated from field: string order_no = 1;
+   */
+  orderNo: string;
+
+  /**
+   * The payment's number at the payment provider, and the key of this request. 1 to 48 bytes of `A-Z a-z 0-9 . _ : -`. Compared byte
+   * for byte.
+   *
+   * @generated from field: string payment_no = 2;
+   */
+  paymentNo: string;
+
+  /**
+   * What was paid, in cents. 0 to 999,999,999,999. Must be the order's total_amount_cents.
+   *
+   * @generated from field: int64 amount_cents = 3;
+   */
+  amountCents: bigint;
+};
+
+/**
+ * Describes the message ordersystem.order.v1.PayOrderRequest.
+ * Use `create(PayOrderRequestSchema)` to create a new message.
+ */
+export const PayOrderRequestSchema: GenMessage<PayOrderRequest> = /*@__PURE__*/
+  messageDesc(file_ordersystem_order_v1_order_service, 9);
+
+/**
+ * The payment was booked.
+ *
+ * @generated from message ordersystem.order.v1.PayOrderResponse
+ */
+export type PayOrderResponse = Message<"ordersystem.order.v1.PayOrderResponse"> & {
+  /**
+   * The order, PAID.
+   *
+   * @generated from field: ordersystem.order.v1.Order order = 1;
+   */
+  order?: Order | undefined;
+
+  /**
+   * True when an earlier or a concurrent call had booked this payment.
+   *
+   * @generated from field: bool replayed = 2;
+   */
+  replayed: boolean;
+};
+
+/**
+ * Describes the message ordersystem.order.v1.PayOrderResponse.
+ * Use `create(PayOrderResponseSchema)` to create a new message.
+ */
+export const PayOrderResponseSchema: GenMessage<PayOrderResponse> = /*@__PURE__*/
+  messageDesc(file_ordersystem_order_v1_order_service, 10);
+
+/**
+ * Which order to cancel.
+ *
+ * @generated from message ordersystem.order.v1.CancelOrderRequest
+ */
+export type CancelOrderRequest = Message<"ordersystem.order.v1.CancelOrderRequest"> & {
+  /**
+   * The order. 1 to 19 decimal digits.
+   *
+   * @generated from field: string order_no = 1;
+   */
+  orderNo: string;
+
+  /**
+   * Why, in the user's words, for people to read. At most 256 characters (Unicode code points). Empty: nothing said.
+   *
+   * @generated from field: string reason = 2;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message ordersystem.order.v1.CancelOrderRequest.
+ * Use `create(CancelOrderRequestSchema)` to create a new message.
+ */
+export const CancelOrderRequestSchema: GenMessage<CancelOrderRequest> = /*@__PURE__*/
+  messageDesc(file_ordersystem_order_v1_order_service, 11);
+
+/**
+ * The order is cancelled.
+ *
+ * @generated from message ordersystem.order.v1.CancelOrderResponse
+ */
+export type CancelOrderResponse = Message<"ordersystem.order.v1.CancelOrderResponse"> & {
+  /**
+   * The order, CANCELLED.
+   *
+   * @generated from field: ordersystem.order.v1.Order order = 1;
+   */
+  order?: Order | undefined;
+
+  /**
+   * True when it had been cancelled before, by an earlier or a concurrent call or by expiry.
+   *
+   * @generated from field: bool replayed = 2;
+   */
+  replayed: boolean;
+};
+
+/**
+ * Describes the message ordersystem.order.v1.CancelOrderResponse.
+ * Use `create(CancelOrderResponseSchema)` to create a new message.
+ */
+export const CancelOrderResponseSchema: GenMessage<CancelOrderResponse> = /*@__PURE__*/
+  messageDesc(file_ordersystem_order_v1_order_service, 12);
+
+/**
  * Where a purchase intent stands.
  *
  * @generated from enum ordersystem.order.v1.IntentState
@@ -249,18 +434,25 @@ export const IntentStateSchema: GenEnum<IntentState> = /*@__PURE__*/
   enumDesc(file_ordersystem_order_v1_order_service, 0);
 
 /**
- * Creates orders so that repeats are harmless: one purchase intent makes one order and takes its stock once.
+ * Creates orders so that repeats are harmless: one purchase intent makes one order and takes its stock once. Then the order is paid,
+ * or cancelled, or expires: exactly one of them, whatever happens at once. What comes later (delivery, refunds) and partial states
+ * are not kept here.
  *
- * The user is the one that the call's metadata names: `x-user-id`, a positive int64 in decimal, set by a trusted gateway.
+ * The user, a positive int64 in decimal, is the one that the call's metadata names: the `sub` of a token
+ * (`authorization: Bearer`, a JWT), or `x-user-id` from a trusted gateway, which is one with an allowed client certificate,
+ * or on the same machine where that is trusted. Never both: an `x-user-id` beside a token is refused. Another
+ * user's order is, to every RPC, one that is not there.
+ *
  * Every error carries google.rpc.ErrorInfo (domain `ordersystem`) whose `reason` is named below, and whose metadata
  * `retry` says what a repeat can do: `same_key` (send the same request with the same key again, after RetryInfo's delay
  * when there is one), `new_key` (this intent cannot succeed as it is; a changed one is a new intent with a new key) or
  * `never` (the request itself is wrong).
  *
- * Errors of every RPC: UNAUTHENTICATED `UNAUTHENTICATED`: no user, or not a positive int64. INVALID_ARGUMENT
- * `INVALID_REQUEST`: BadRequest names each field. UNAVAILABLE `SERVICE_UNAVAILABLE`, with RetryInfo: a database or
- * another service is away. DEADLINE_EXCEEDED `DEADLINE_EXCEEDED`: the call's time was over. CANCELLED `CANCELLED`: the
- * caller hung up. INTERNAL `INTERNAL`: a fault of the service; nothing of its text is sent.
+ * Errors of every RPC: UNAUTHENTICATED `UNAUTHENTICATED`: the caller is not known, or not believed, or names no user.
+ * INVALID_ARGUMENT `INVALID_REQUEST`: BadRequest names each field. RESOURCE_EXHAUSTED `OVERLOADED`, with RetryInfo and
+ * `grpc-retry-pushback-ms`: there is too much to do now, and nothing was touched. UNAVAILABLE `SERVICE_UNAVAILABLE`, with
+ * RetryInfo: a database or another service is away. DEADLINE_EXCEEDED `DEADLINE_EXCEEDED`: the call's time was over.
+ * CANCELLED `CANCELLED`: the caller hung up. INTERNAL `INTERNAL`: a fault of the service; nothing of its text is sent.
  *
  * @generated from service ordersystem.order.v1.OrderService
  */
@@ -295,7 +487,7 @@ export const OrderService: GenService<{
    * Reads one order of the calling user.
    *
    * No side effects; a repeat reads again. Errors: NOT_FOUND `ORDER_NOT_FOUND`: no such order, or another user's.
-   * Deadline: 5 s when the caller sets none, 30 s at most.
+   * Deadline: 2 s when the caller sets none, 10 s at most.
    *
    * @generated from rpc ordersystem.order.v1.OrderService.GetOrder
    */
@@ -308,7 +500,7 @@ export const OrderService: GenService<{
    * Says what became of a purchase intent, for a caller who lost the answer.
    *
    * No side effects; a repeat asks again. Another user's key is NOT_FOUND, as if it had never been seen.
-   * Deadline: 5 s when the caller sets none, 30 s at most.
+   * Deadline: 2 s when the caller sets none, 10 s at most.
    *
    * @generated from rpc ordersystem.order.v1.OrderService.GetOrderByClientRequestId
    */
@@ -316,6 +508,64 @@ export const OrderService: GenService<{
     methodKind: "unary";
     input: typeof GetOrderByClientRequestIdRequestSchema;
     output: typeof GetOrderByClientRequestIdResponseSchema;
+  },
+  /**
+   * Lists the orders of the calling user, newest first: in the order in which the database took them in, which is that of create_time
+   * but for orders that were made at the same time.
+   *
+   * Pages do not skip and do not repeat while orders arrive: each order that was there when the first page was read, and that matches
+   * the filter when its page is read, is on exactly one page. Orders made later are above the first page, and not on those that
+   * follow. No side effects; a repeat reads again. Deadline: 2 s when the caller sets none, 10 s at most.
+   *
+   * @generated from rpc ordersystem.order.v1.OrderService.ListOrders
+   */
+  listOrders: {
+    methodKind: "unary";
+    input: typeof ListOrdersRequestSchema;
+    output: typeof ListOrdersResponseSchema;
+  },
+  /**
+   * Books a payment that has been made: WAIT_PAY becomes PAID. For the service that hears from the payment provider; it calls in the
+   * name of the order's user, who is named by the metadata as at every RPC. No money is moved here.
+   *
+   * Idempotent by payment_no: a repeat gets the first answer again (`replayed` = true), and so does a repeat of a refused payment. A
+   * payment is bound to its order and amount, for good, once it has paid the order or has been refused with ORDER_ALREADY_PAID or
+   * ORDER_NOT_PAYABLE; each of these two writes one ORDER_PAYMENT_REFUSED event, since the money has to be given back. An order
+   * can be paid until it is cancelled, however late. Deadline: 5 s when the caller sets none, 30 s at most.
+   *
+   * Errors, each of which leaves the order as it is:
+   * NOT_FOUND `ORDER_NOT_FOUND`: no such order, or another user's.
+   * FAILED_PRECONDITION `AMOUNT_MISMATCH`: the order waits for another amount; metadata has amount_cents and total_amount_cents. No
+   * event is written, and the payment is not bound.
+   * FAILED_PRECONDITION `ORDER_ALREADY_PAID`: another payment has paid the order.
+   * FAILED_PRECONDITION `ORDER_NOT_PAYABLE`: the order is cancelled.
+   * INVALID_ARGUMENT `PAYMENT_NO_REUSED`: this payment_no is bound to another order or another amount.
+   * After DEADLINE_EXCEEDED, CANCELLED, UNAVAILABLE or INTERNAL the outcome may be unknown to the caller: send the same again.
+   *
+   * @generated from rpc ordersystem.order.v1.OrderService.PayOrder
+   */
+  payOrder: {
+    methodKind: "unary";
+    input: typeof PayOrderRequestSchema;
+    output: typeof PayOrderResponseSchema;
+  },
+  /**
+   * Cancels an order that is not paid: WAIT_PAY becomes CANCELLED, and its stock is given back soon after.
+   *
+   * Idempotent: a repeat gets the cancelled order again (`replayed` = true), as it was cancelled first, whoever did.
+   * Deadline: 5 s when the caller sets none, 30 s at most.
+   *
+   * Errors, each of which leaves the order as it is:
+   * NOT_FOUND `ORDER_NOT_FOUND`: no such order, or another user's.
+   * FAILED_PRECONDITION `ORDER_NOT_CANCELLABLE`: the order is paid.
+   * After DEADLINE_EXCEEDED, CANCELLED, UNAVAILABLE or INTERNAL the outcome may be unknown to the caller: send the same again.
+   *
+   * @generated from rpc ordersystem.order.v1.OrderService.CancelOrder
+   */
+  cancelOrder: {
+    methodKind: "unary";
+    input: typeof CancelOrderRequestSchema;
+    output: typeof CancelOrderResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_ordersystem_order_v1_order_service, 0);

@@ -1,13 +1,13 @@
 #!/bin/sh
-# Unpacks a real MySQL server, the newest that Debian packages, with the libraries it needs into TREE, beside
-# whatever the machine itself has: nothing is installed, and no root is needed.
+# Unpacks a package, the newest that Debian has, with the libraries it needs into TREE, beside whatever the machine
+# itself has: nothing is installed, and no root is needed. PROGRAM is what it is wanted for, as a path in the tree.
 #
-#   unpack-mysql.sh TREE
+#   unpack.sh TREE PACKAGE PROGRAM
 #
 # Two at once are safe: the second waits for the first. TREE appears whole or not at all.
 set -eu
 umask 022
-tree=$1
+tree=$1 package=$2 program=$3
 mkdir -p "$(dirname "$tree")"
 # Every child holds the lock too, so it ends when the last of them does, however they end.
 exec 9>"$tree.lock"
@@ -33,17 +33,17 @@ get() {
 }
 get update
 # The machine's own packages do not count (status=/dev/null): the tree needs every library, the C library too.
-get install -y --no-install-recommends --download-only mysql-server-core >/dev/null
+get install -y --no-install-recommends --download-only "$package" >/dev/null
 
 for top in bin sbin lib lib64; do
   mkdir -p "$partial/tree/usr/$top"
   ln -s "usr/$top" "$partial/tree/$top"
 done
-for package in "$apt"/archives/*.deb; do
-  dpkg-deb --fsys-tarfile "$package" | tar -x --keep-directory-symlink -C "$partial/tree" --no-same-owner \
+for archive in "$apt"/archives/*.deb; do
+  dpkg-deb --fsys-tarfile "$archive" | tar -x --keep-directory-symlink -C "$partial/tree" --no-same-owner \
     --exclude='./usr/bin' --exclude='*perl*' --exclude='./usr/share/doc' --exclude='./usr/share/man'
 done
-[ -x "$partial/tree/usr/sbin/mysqld" ]
+[ -x "$partial/tree/$program" ]
 # The tree's own loader runs its programs with its own libraries, whatever the machine's are.
 (cd "$partial/tree" && ln -s usr/lib/*/ld-linux*.so.* loader)
 # Otherwise a power cut could leave the name without the contents.

@@ -1,0 +1,58 @@
+import { connectStockService } from '../../client/clients.ts';
+import type { CommandContext } from '../../dev/run-command.ts';
+import type { Kind } from './kind.ts';
+import { People } from './people.ts';
+import type { Result } from './table.ts';
+import { settle, violationsOf } from './verdict.ts';
+import { startWorld, type World } from './world.ts';
+
+const PRODUCTS = 8;
+/** Sold out soon: a refusal is an answer too. */
+const FEW = 20n;
+const MANY = 1_000_000n;
+
+/** Runs the cases of a kind, one after the other, in one world. After each all that was ever bought is looked at. */
+export async function runKind(
+  kind: Kind,
+  random: () => number,
+  { cleanup, print }: Pick<CommandContext, 'cleanup' | 'print'>,
+): Promise<Result> {
+  const world = await startWorld(random, print);
+  cleanup.defer(() => world.close());
+  const products = await fillShelves(world);
+  const people = new People(world, products, random);
+  cleanup.defer(() => people.close());
+  const result = { name: kind.name, cases: 0, faults: 0, requests: 0, orders: 0, violations: 0, settleMs: 0 };
+  for (const one of kind.cases) {
+    result.cases++;
+    const from = people.intents.length;
+    const wrong: string[] = [];
+    try {
+      result.faults += await one.run({ world, people, random });
+    } catch (error) {
+      wrong.push(String(error));
+    }
+    const settledMs = await settle(world);
+    if (settledMs === undefined) wrong.push('did not settle');
+    wrong.push(...people.violations.splice(0), ...(await violationsOf(world, people.intents.slice(from))));
+    result.settleMs = Math.max(result.settleMs, Math.round(settledMs ?? Infinity));
+    result.violations += wrong.length;
+    print(`${wrong.length === 0 ? 'ok  ' : 'FAIL'}  ${one.name}  (settled after ${Math.round(settledMs ?? NaN)} ms)`);
+    wrong.slice(0, 10).forEach((violation) => print(`      ${violation}`));
+  }
+  result.requests = people.requests;
+  result.orders = await world.orderDb.Order.count();
+  return result;
+}
+
+async function fillShelves(world: World): Promise<bigint[]> {
+  const { client, close } = connectStockService(world.stocks[0]!.link.address);
+  const ids = Array.from({ length: PRODUCTS }, (_, i) => BigInt(i + 1));
+  await client.putProducts({
+    products: ids.map((productId) => ({ productId, title: `Product ${productId}`, unitPriceCents: 250n })),
+  });
+  const items = ids.map((productId) => ({ productId, quantity: productId === 1n ? FEW : MANY }));
+  await client.receiveStock({ receiptNo: 'faults', items });
+  close();
+  return ids;
+}
