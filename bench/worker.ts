@@ -86,7 +86,8 @@ async function openLoop(
   const calls: Promise<void>[] = [];
   // Exponential gaps: callers that know nothing of each other.
   for (let due = performance.now(); due < to; due -= (Math.log(1 - Math.random()) * 1000) / perSecond) {
-    while (due > performance.now()) await new Promise((resolve) => setTimeout(resolve, Math.max(0, due - performance.now())));
+    while (due > performance.now())
+      await new Promise((resolve) => setTimeout(resolve, Math.max(0, due - performance.now())));
     calls.push(call(due));
   }
   await Promise.all(calls);
