@@ -11,6 +11,7 @@ import { startPlace } from './order-events/place.ts';
 import { putAside, type Retried, retryDead } from './order-events/put-aside.ts';
 import { createEventTables } from './order-events/tables.ts';
 
+export { type OrderEvent, OrderEventType } from '../gen/ordersystem/order/v1/order_event_pb.ts';
 export type { EventHandler };
 
 /** What to consume, and how. */

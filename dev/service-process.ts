@@ -34,7 +34,7 @@ export interface ServiceOptions {
 
 /** A service as a process of its own, which ends with this one, however that ends. */
 export class ServiceProcess {
-  /** Resolves to the address when the service listens. Rejects with its last lines when it ends before, or takes too long. */
+  /** Resolves to the address when the service serves. Rejects with its last lines when it ends before, or takes too long. */
   readonly ready: Promise<string>;
   /** Its HTTP address, once `ready` has resolved; empty when it has none. */
   httpAddress = '';
@@ -59,7 +59,7 @@ export class ServiceProcess {
     });
     // A service that has ended reads no signal; that is no error of ours.
     this.#keeper.stdin.on('error', () => undefined);
-    const listening = Promise.withResolvers<string>();
+    const started = Promise.withResolvers<string>();
     const died = Promise.withResolvers<never>();
     const closed = Promise.withResolvers<void>();
     for (const stream of [this.#keeper.stdout, this.#keeper.stderr]) {
@@ -67,13 +67,13 @@ export class ServiceProcess {
       lines.on('line', (line) => {
         this.#keep(`${line}\n`);
         onLine?.(line);
-        const { address, httpAddress } = listeningAt(line) ?? {};
+        const { address, httpAddress } = startedAt(line) ?? {};
         if (httpAddress !== undefined) this.httpAddress = httpAddress;
-        if (address !== undefined) listening.resolve(address);
+        if (address !== undefined) started.resolve(address);
       });
       // Nobody reads them: what splits them would take more of the machine than the service that writes them.
       if (!onLine) {
-        void listening.promise.then(() => {
+        void started.promise.then(() => {
           lines.close();
           stream.on('data', (chunk: Buffer) => this.#keep(chunk.toString())).resume();
         });
@@ -88,7 +88,7 @@ export class ServiceProcess {
     died.promise.catch(() => undefined);
     this.died = died.promise;
     this.gone = closed.promise;
-    this.ready = this.#inTime(listening.promise);
+    this.ready = this.#inTime(started.promise);
     this.ready.catch(() => undefined);
   }
 
@@ -147,13 +147,11 @@ export class ServiceProcess {
   }
 }
 
-function listeningAt(line: string): { address: string; httpAddress: string } | undefined {
+function startedAt(line: string): { address: string; httpAddress: string } | undefined {
   if (!line.startsWith('{')) return undefined;
   try {
     const found = JSON.parse(line) as { message?: unknown; address: string; http_address?: string | null };
-    return found.message === 'listening'
-      ? { address: found.address, httpAddress: found.http_address ?? '' }
-      : undefined;
+    return found.message === 'started' ? { address: found.address, httpAddress: found.http_address ?? '' } : undefined;
   } catch {
     // Not one of the service's own lines.
     return undefined;

@@ -1,16 +1,23 @@
 import { createClient } from '@connectrpc/connect';
 import { OrderService } from '../gen/ordersystem/order/v1/order_service_pb.ts';
 import { StockService } from '../gen/ordersystem/stock/v1/stock_service_pb.ts';
+import { openDatabase } from '../runtime/db/database.ts';
 import { migrate } from '../runtime/db/migrate.ts';
+import { pingDatabase } from '../runtime/db/ping.ts';
 import type { Logger } from '../runtime/lifecycle/logger.ts';
 import { Loop } from '../runtime/lifecycle/loop.ts';
-import type { Listening } from '../runtime/lifecycle/run-process.ts';
+import { Readiness } from '../runtime/lifecycle/readiness.ts';
+import type { Running } from '../runtime/lifecycle/run-process.ts';
+import { startServing } from '../runtime/lifecycle/start-serving.ts';
+import { addStandardServices } from '../runtime/rpc/add-standard-services.ts';
+import { circuitInterceptor } from '../runtime/rpc/circuit.ts';
 import { deadlineInterceptor } from '../runtime/rpc/deadline.ts';
-import { GrpcHost } from '../runtime/rpc/host.ts';
-import { HttpDoor } from '../runtime/rpc/http-door.ts';
+import { type Addresses, Doors } from '../runtime/rpc/doors.ts';
 import { openIdentity } from '../runtime/rpc/identity/open-identity.ts';
+import { admission, Bound } from '../runtime/rpc/overload.ts';
 import { requestLog } from '../runtime/rpc/request-log.ts';
 import { retryInterceptor } from '../runtime/rpc/retry.ts';
+import { startGate } from '../runtime/rpc/start-gate.ts';
 import { createGrpcTransport } from '../runtime/rpc/transport.ts';
 import type { OrderConfig } from './config.ts';
 import { orderMigrations } from './db/migrations.ts';
@@ -20,14 +27,22 @@ import { OrderNumbers } from './domain/order-numbers.ts';
 import { expireOnce } from './life/expiry.ts';
 import { Outbox } from './outbox/outbox.ts';
 import { publisherFor } from './outbox/publishers.ts';
+import { orderDeadlines } from './rpc/deadlines.ts';
 import { orderService } from './rpc/order-service.ts';
 import { createBatches } from './saga/batches.ts';
 import { InFlight } from './saga/in-flight.ts';
 import { reapOnce } from './saga/reaper.ts';
 import { openStockCredentials } from './stock-credentials.ts';
 
-/** Starts order-svc: migrates, leases a worker id, listens, and runs its reaper, its expiry and its relay. */
-export async function startOrderService(config: OrderConfig, logger: Logger): Promise<Listening> {
+/**
+ * Starts order-svc: serves when its database is there and migrated and a worker id is leased; then runs its reaper, its expiry and its
+ * relay. Gives up when the signal is aborted before that.
+ */
+export async function startOrderService(
+  config: OrderConfig,
+  logger: Logger,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<Running & Addresses> {
   const stockCredentials = openStockCredentials(config, logger);
   const identity = openIdentity(config, logger);
   const db = openOrderDb({ url: config.DATABASE_URL, poolSize: config.DATABASE_POOL_SIZE });
@@ -37,19 +52,35 @@ export async function startOrderService(config: OrderConfig, logger: Logger): Pr
     target: config.STOCK_TARGET,
     credentials: stockCredentials.credentials,
     interceptors: [
-      deadlineInterceptor(config.DEFAULT_DEADLINE_MS),
+      deadlineInterceptor(config.COMPENSATION_MS),
       retryInterceptor({ attemptTimeoutMs: config.STOCK_ATTEMPT_MS }),
+      circuitInterceptor({ name: 'stock-svc', attemptTimeoutMs: config.STOCK_ATTEMPT_MS, logger }),
       ...stockCredentials.interceptors,
     ],
   });
   const stock = createClient(StockService, transport);
-  const serving = {
+  const probe = openDatabase({ url: config.DATABASE_URL, poolSize: 1 });
+  const readiness = new Readiness({
+    checks: {
+      'the database does not answer': (given) => pingDatabase(probe, given),
+      'no worker id is held': () => lease.current() !== undefined,
+    },
+    intervalMs: config.HEALTH_INTERVAL_MS,
+    logger,
+  });
+  const doors = new Doors({
     tls: identity.tls,
-    interceptors: [requestLog(logger), identity.interceptor],
-    deadline: { defaultMs: config.DEFAULT_DEADLINE_MS, maxMs: config.MAX_DEADLINE_MS },
-  };
-  const host = new GrpcHost(serving);
-  const door = new HttpDoor({ ...serving, corsOrigins: config.HTTP_CORS_ORIGINS });
+    interceptors: [
+      admission(new Bound('calls', config.MAX_CALLS, logger)),
+      requestLog(logger),
+      startGate(readiness),
+      identity.interceptor,
+    ],
+    deadline: orderDeadlines,
+    maxConnectionAgeMs: config.CONNECTION_AGE_MS,
+    corsOrigins: config.HTTP_CORS_ORIGINS,
+    notReady: () => readiness.problems(),
+  });
   const publisher = publisherFor(config.EVENTS_URL)!(config.EVENTS_FORMAT, logger);
   const outboxOptions = {
     intervalMs: config.RELAY_INTERVAL_MS,
@@ -64,8 +95,9 @@ export async function startOrderService(config: OrderConfig, logger: Logger): Pr
     stock,
     numbers,
     inFlight: new InFlight(),
+    newOrders: new Bound('new orders', config.MAX_NEW_ORDERS, logger),
     batches: createBatches(db, stock, outbox.handOver, config.BATCH_SIZE),
-    wakeRelay: () => outbox.handOver.wake(),
+    wakeRelay: () => outbox.wake(),
     claimMarginMs: config.CLAIM_MARGIN_MS,
     compensationMs: config.COMPENSATION_MS,
   };
@@ -75,28 +107,32 @@ export async function startOrderService(config: OrderConfig, logger: Logger): Pr
     loop('reaper', config.REAPER_INTERVAL_MS, () => reapOnce(db, logger)),
     loop('expiry', config.EXPIRY_INTERVAL_MS, () => expireOnce(db, config.ORDER_PAY_WINDOW_MS, logger)),
   ];
+  const prepare = async () => {
+    await migrate(db.sequelize, orderMigrations, logger);
+    await lease.start();
+    await readiness.start();
+  };
   const stop = async () => {
-    await Promise.all([host.stop(config.DRAIN_MS), door.stop(config.DRAIN_MS)]);
+    await readiness.drain(config.DRAIN_DELAY_MS);
+    await doors.stop(config.DRAIN_MS);
     await Promise.all(loops.map((one) => one.stop()));
     await outbox.stop();
     await lease.release(numbers.lastMs).catch((err: unknown) => logger.warn({ err }, 'worker id not given back'));
     transport.close();
     identity.close();
     stockCredentials.close();
+    await readiness.stop();
+    await probe.close();
     await db.sequelize.close();
   };
   try {
-    await migrate(db.sequelize, orderMigrations, logger);
-    await lease.start();
+    doors.add(OrderService, orderService(saga));
+    addStandardServices(doors.grpc, [OrderService], { readiness, reflection: config.REFLECTION === 'on' });
+    const at = { address: config.LISTEN_ADDRESS, httpAddress: config.HTTP_LISTEN_ADDRESS };
+    const addresses = await startServing({ prepare, listen: () => doors.listen(at), signal, logger });
     await outbox.start();
-    const service = orderService(saga);
-    host.add(OrderService, service);
-    door.add(OrderService, service);
-    const address = await host.listen(config.LISTEN_ADDRESS);
-    const httpAddress = config.HTTP_LISTEN_ADDRESS && (await door.listen(config.HTTP_LISTEN_ADDRESS));
     loops.forEach((one) => one.start());
-    logger.info({ address, http_address: httpAddress }, 'listening');
-    return { address, httpAddress, stop };
+    return { ...addresses, stop };
   } catch (error) {
     await stop();
     throw error;

@@ -1,6 +1,5 @@
 import type { Pool } from 'mysql2/promise';
-import type { EventHandler } from '../../client/order-events.ts';
-import { OrderEventType } from '../../gen/ordersystem/order/v1/order_event_pb.ts';
+import { type EventHandler, OrderEventType } from '../../client/order-events.ts';
 
 /** Cents of an order for which its user gets a point. */
 const CENTS_PER_POINT = 100n;

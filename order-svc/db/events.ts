@@ -34,8 +34,6 @@ export interface EventHandOver {
   lease(): EventLease | undefined;
   /** Called when events with a lease are committed. */
   push(events: readonly LeasedEvent[]): void;
-  /** Called when events without a lease are committed: a relay of this process looks for them now. */
-  wake(): void;
 }
 
 interface Row {

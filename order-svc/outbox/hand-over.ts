@@ -15,7 +15,6 @@ const SETTLE_LIMIT = 250;
  * table, and settled together a little later. When the process dies before, its lease passes, and a relay finds it.
  */
 export class HandOver implements EventHandOver {
-  readonly wake: () => void;
   readonly #owner = randomUUID();
   readonly #db: OrderDb;
   readonly #relay: Relay;
@@ -23,12 +22,10 @@ export class HandOver implements EventHandOver {
   readonly #atWork = new Set<Promise<void>>();
   readonly #handled = { sent: [] as LeasedEvent[], away: [] as LeasedEvent[] };
 
-  /** @param wake lets a relay of this process look for events. */
-  constructor(db: OrderDb, relay: Relay, wake: () => void, logger: Logger) {
+  constructor(db: OrderDb, relay: Relay, logger: Logger) {
     this.#db = db;
     this.#relay = relay;
     this.#logger = logger;
-    this.wake = wake;
   }
 
   lease() {

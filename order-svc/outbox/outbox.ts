@@ -62,7 +62,7 @@ export class Outbox {
     this.#publisher = publisher;
     this.#logger = logger;
     this.#news = loop('relay', intervalMs, () => news.runOnce());
-    this.#handOver = this.handOver = new HandOver(db, news, () => this.#news.wake(), logger);
+    this.#handOver = this.handOver = new HandOver(db, news, logger);
     this.#loops = [
       this.#news,
       loop('jobs', intervalMs, () => jobs.runOnce()),
@@ -76,8 +76,13 @@ export class Outbox {
 
   /** @throws when events cannot ever be published as it is configured. */
   async start(): Promise<void> {
-    await this.#publisher.start(() => this.#news.wake());
+    await this.#publisher.start(() => this.wake());
     this.#loops.forEach((loop) => loop.start());
+  }
+
+  /** News was committed that is in nobody's hands: it is looked for now. */
+  wake(): void {
+    this.#news.wake();
   }
 
   /** Ends what is in work, and leaves what waits to others. */

@@ -16,7 +16,7 @@ export function createLogger(service: string, level: string): Logger {
     base: { service },
     timestamp: pino.stdTimeFunctions.isoTime,
     messageKey: 'message',
-    serializers: { err: withoutStatement },
+    serializers: { err: plainError },
   };
   // Written synchronously, a full pipe would stop the whole process for 100 ms at a time.
   return pino(options, pino.destination({ sync: false, maxLength: MAX_WAITING_BYTES }));
@@ -65,8 +65,20 @@ export function callLogOf({ values }: Pick<HandlerContext, 'values'>): CallLog {
   return values.get(callLogKey);
 }
 
-/** The error without the statement that it came from, which holds what users have sent. */
-function withoutStatement(error: Error): unknown {
-  const text = (key: string, value: unknown) => (key === 'sql' || key === 'parameters' ? undefined : value);
-  return JSON.parse(JSON.stringify(pino.stdSerializers.err(error), text));
+// The statement of a database's error holds what users have sent. The details of a ConnectError are descriptors, without end.
+const OMITTED = new Set(['sql', 'parameters', 'details']);
+
+/** An error as the log has it. Never throws, whatever hangs on the error: who logs is in the middle of something else. */
+export function plainError(error: Error): unknown {
+  const plain = pino.stdSerializers.err(error);
+  try {
+    return JSON.parse(
+      JSON.stringify(plain, (key, value: unknown) => {
+        if (OMITTED.has(key)) return undefined;
+        return typeof value === 'bigint' ? String(value) : value;
+      }),
+    );
+  } catch {
+    return { type: plain.type, message: plain.message, stack: plain.stack };
+  }
 }

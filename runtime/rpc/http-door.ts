@@ -8,6 +8,7 @@ import { type AnyImpl, callKey, implement, inTime, runCall } from './http/http-c
 import { type HttpLimits, type HttpRequest, type HttpResponse, HttpServer } from './http/http-server.ts';
 import { peerOfRequest } from './http/peer-of-request.ts';
 import { compressions } from './http/read-message.ts';
+import { deadlineOf, type Deadlines } from './deadline.ts';
 import type { UnaryCall } from './interceptors.ts';
 import type { DoorTls } from './tls.ts';
 
@@ -15,8 +16,8 @@ import type { DoorTls } from './tls.ts';
 export interface HttpDoorOptions {
   /** Outermost first. They must turn every error into a ConnectError that may be sent. */
   interceptors: Interceptor[];
-  /** The deadline of a call whose caller set none, and the most that a caller gets. */
-  deadline: { defaultMs: number; maxMs: number };
+  /** One for all methods, or that of each, as `deadlinesOf` says. */
+  deadline: Deadlines;
   /** Longest message that is taken, in bytes, both as it is sent and unpacked. Default 1 MiB. */
   maxMessageBytes?: number;
   /** Origins whose pages may call from a browser, such as `https://shop.example`. Default: none. */
@@ -103,7 +104,8 @@ export class HttpDoor {
     if (isPreflight(request)) return { status: 204 };
     if (rpc) {
       const peer = peerOfRequest(request, this.#options.tls?.clientNames);
-      const terms = { ...this.#options, peer, stopping: this.#stopping };
+      const deadline = deadlineOf(this.#options.deadline, rpc.method);
+      const terms = { ...this.#options, deadline, peer, stopping: this.#stopping };
       return answerCall(rpc, request, response, terms);
     }
     if (path === '/healthz') return json(200, { alive: true });

@@ -74,7 +74,7 @@ export async function removeStream(url: string): Promise<void> {
 
 /** Does something on a connection of its own. */
 export async function withBroker(url: string, work: (connection: NatsConnection) => Promise<unknown>): Promise<void> {
-  const connection = await connect(readNatsUrl(url)!);
+  const connection = await connect(readNatsUrl(url));
   try {
     await work(connection);
   } finally {

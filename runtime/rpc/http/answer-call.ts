@@ -2,6 +2,7 @@ import type { DescMethodUnary } from '@bufbuild/protobuf';
 import { createContextValues } from '@connectrpc/connect';
 import type { UniversalHandlerFn, UniversalServerResponse } from '@connectrpc/connect/protocol';
 import { CallDeadline } from '../call-deadline.ts';
+import type { Deadline } from '../deadline.ts';
 import { commonError } from '../errors.ts';
 import { type Peer, peerKey } from '../peer.ts';
 import { emptyRequest, fallbackForm, formOf } from './form.ts';
@@ -18,7 +19,7 @@ export interface Rpc {
 
 /** What holds for a call when it arrives. Times in milliseconds. */
 export interface CallTerms {
-  readonly deadline: { defaultMs: number; maxMs: number };
+  readonly deadline: Deadline;
   /** Default 1 MiB. */
   readonly maxMessageBytes?: number;
   readonly peer: Peer;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { connectOrderService } from '../../../client/clients.ts';
 import { removeStream, storedEvents, useBroker } from '../../support/broker.ts';
 import { until } from '../../support/expect.ts';
+import { SqlProxy } from '../../support/sql-proxy.ts';
 import { as, newKey, product, useSystem } from '../../support/system.ts';
 import { payloadOf, writeEvent } from './event-rig.ts';
 
@@ -21,13 +22,13 @@ describe('a broker that goes away', function () {
     orders = [];
   });
   afterEach(async () => {
-    await system.orderDb.EventRecord.destroy({ where: { event_type: 'ORDER_PAID' } });
+    await system.orderDb.EventRecord.destroy({ where: { order_no: '1' } });
     await removeStream(nats.broker.url);
   });
 
   /** One more order-svc, and a client of it that repeats what a busy machine does not answer in time. */
-  async function node(): Promise<Shop> {
-    const env = { EVENTS_URL: nats.broker.url, RELAY_INTERVAL_MS: '50', EVENT_MAX_ATTEMPTS: '2' };
+  async function node(url = nats.broker.url): Promise<Shop> {
+    const env = { EVENTS_URL: url, RELAY_INTERVAL_MS: '50', EVENT_MAX_ATTEMPTS: '2' };
     const { client, close } = connectOrderService((await system.orderNode(env)).address);
     closes.push(close);
     return client;
@@ -46,6 +47,10 @@ describe('a broker that goes away', function () {
       await then(order!.orderNo);
     }
   }
+  const payAt = (client: Shop) => async (orderNo: string) => {
+    const payment = { orderNo, paymentNo: `p-${orderNo}`, amountCents: 250n };
+    await client.payOrder(payment, as(1, { timeoutMs: 30_000 }));
+  };
   const callers = (count: number, call: () => Promise<void>) => Promise.all(Array.from({ length: count }, call));
   const waiting = () => system.orderDb.EventRecord.count({ where: { status: ['WAIT', 'DEAD'] } });
   const allSent = () => until('every event is sent', async () => (await waiting()) === 0, 20_000);
@@ -68,10 +73,6 @@ describe('a broker that goes away', function () {
 
   it('and comes back again and again: the events of an order keep their order, with two relays at work', async () => {
     const nodes = [await node(), await node()];
-    const pay = async (orderNo: string) => {
-      const payload = { ...payloadOf(orderNo, 1), payment_no: `p-${orderNo}`, amount_cents: '500' };
-      await writeEvent(system, orderNo, 'ORDER_PAID', { payload });
-    };
     let over = false;
     const unrest = (async () => {
       while (!over) {
@@ -81,7 +82,7 @@ describe('a broker that goes away', function () {
         await until('more orders are made', () => over || orders.length >= next);
       }
     })();
-    await Promise.all(nodes.map((one) => callers(8, () => buyUntil(one, 600, pay))));
+    await Promise.all(nodes.map((one) => callers(8, () => buyUntil(one, 600, payAt(one)))));
     over = true;
     await unrest;
     await allSent();
@@ -90,6 +91,22 @@ describe('a broker that goes away', function () {
     for (const orderNo of orders) {
       assert.ok(ids.indexOf(`${orderNo}.ORDER_CREATED`) < ids.indexOf(`${orderNo}.ORDER_PAID`), orderNo);
     }
+  });
+
+  it('for one of two processes, which has the first event of an order in hand: no relay takes the second', async () => {
+    const proxy = await SqlProxy.to(nats.broker.url);
+    const stuck = await node(proxy.url);
+    await node();
+    const held = proxy.hold(/HPUB orders\.events\.ORDER_CREATED/);
+    await buyUntil(stuck, 1, payAt(stuck));
+    await held.reached;
+    const [orderNo] = orders;
+    await writeEvent(system, '1', 'ORDER_PAID', { payload: payloadOf('1') });
+    await until('the relays have looked', async () => (await idsIn()).length > 0);
+    held.release();
+    await allSent();
+    assert.deepEqual(await idsIn(), ['1.ORDER_PAID', `${orderNo}.ORDER_CREATED`, `${orderNo}.ORDER_PAID`]);
+    await proxy.close();
   });
 
   it('before a process starts: it starts, takes orders, and publishes their events later', async () => {

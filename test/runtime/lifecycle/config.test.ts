@@ -12,6 +12,7 @@ import {
   optionalListenAddress,
   optionalText,
   requireTogether,
+  onOff,
 } from '../../../runtime/lifecycle/config.ts';
 
 const schema = z.object({
@@ -19,6 +20,7 @@ const schema = z.object({
   LISTEN_ADDRESS: listenAddress('127.0.0.1:50051'),
   POOL_SIZE: integer(1, 500, 10),
   LOG_LEVEL: logLevel,
+  REFLECTION: onOff('on'),
 });
 const url = 'mysql://user:password@db:3306/orders';
 
@@ -45,6 +47,7 @@ describe('loadConfig', () => {
       LISTEN_ADDRESS: '127.0.0.1:50051',
       POOL_SIZE: 7,
       LOG_LEVEL: 'info',
+      REFLECTION: 'on',
     });
   });
 
@@ -185,5 +188,12 @@ describe('logLevel', () => {
   it('takes the levels of the log and nothing else', () => {
     assert.deepEqual(refused('LOG_LEVEL', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']), []);
     assert.deepEqual(refused('LOG_LEVEL', ['INFO', 'verbose', '30']), ['INFO', 'verbose', '30']);
+  });
+});
+
+describe('onOff', () => {
+  it('takes on and off and nothing else', () => {
+    assert.deepEqual(refused('REFLECTION', ['on', 'off']), []);
+    assert.deepEqual(refused('REFLECTION', ['ON', 'true', '1', 'yes']), ['ON', 'true', '1', 'yes']);
   });
 });

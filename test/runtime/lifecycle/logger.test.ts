@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { createContextValues } from '@connectrpc/connect';
 import { pino } from 'pino';
-import { CallLog, callLogOf, createLogger, setCallLog } from '../../../runtime/lifecycle/logger.ts';
+import { CallLog, callLogOf, createLogger, plainError, setCallLog } from '../../../runtime/lifecycle/logger.ts';
+import { commonError } from '../../../runtime/rpc/errors.ts';
 
 describe("a call's log", () => {
   it('has what was bound before on every line, in this call alone; what is bound again is replaced', () => {
@@ -38,7 +39,39 @@ describe('createLogger', () => {
     assert.equal(createLogger('stock-svc', 'silent').isLevelEnabled('fatal'), false);
   });
 
+  it('logs an error of the catalogue, whose details are no JSON', () => {
+    const error = commonError('SERVICE_UNAVAILABLE', 'no worker id', { cause: new Error('why') });
+    const line = plainError(Object.assign(error, { tokens: 3n })) as Record<string, unknown>;
+    assert.deepEqual([line['type'], line['tokens']], ['ConnectError', '3']);
+    assert.match(String(line['stack']), /no worker id[^]*why/);
+  });
+
+  it('logs no statement, which holds what users have sent', () => {
+    const error = Object.assign(new Error('syntax'), { sql: "SELECT 'secret'", parameters: ['secret'], errno: 1064 });
+    const line = plainError(error) as Record<string, unknown>;
+    assert.equal(line['errno'], 1064);
+    assert.doesNotMatch(JSON.stringify(line), /secret/);
+  });
+
   it('puts the name of the service on each line', () => {
     assert.deepEqual(createLogger('stock-svc', 'info').bindings(), { service: 'stock-svc' });
+  });
+});
+
+describe('plainError', () => {
+  const keysOf = (error: Error) => Object.keys(plainError(error) as object).sort();
+
+  it('has type, message, stack and what else is on the error, but not the statement', () => {
+    const error = Object.assign(new Error('lost'), { errno: 1062, sql: 'SELECT secret', parameters: ['secret'] });
+    assert.deepEqual(keysOf(error), ['errno', 'message', 'stack', 'type']);
+    assert.doesNotMatch(JSON.stringify(plainError(new Error('x', { cause: error }))), /secret/);
+  });
+
+  it('takes an error of the catalogue, and any other on which hangs what is no JSON', () => {
+    const error = commonError('SERVICE_UNAVAILABLE', 'away');
+    assert.equal((plainError(error) as Error).message, '[unavailable] away');
+    const circle = Object.assign(new Error('round'), { big: 1n, self: {} });
+    circle.self = circle;
+    assert.deepEqual(keysOf(circle), ['message', 'stack', 'type']);
   });
 });
