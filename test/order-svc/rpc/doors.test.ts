@@ -78,7 +78,7 @@ describe('every door', () => {
   /** The order cannot be read until the call is over. */
   async function stuck<T>(call: () => Promise<T>): Promise<T> {
     const held = node.sql.hold(/FROM t_order o/);
-    return call().finally(held.release);
+    return call().finally(() => held.release());
   }
 
   /** The same story at one door, told with the same names for what differs. */
