@@ -70,8 +70,9 @@ describe('plainError', () => {
   it('takes an error of the catalogue, and any other on which hangs what is no JSON', () => {
     const error = commonError('SERVICE_UNAVAILABLE', 'away');
     assert.equal((plainError(error) as Error).message, '[unavailable] away');
-    const circle = Object.assign(new Error('round'), { big: 1n, self: {} });
-    circle.self = circle;
+    const circle = Object.assign(new Error('round'), { self: { of: {} } });
+    circle.self.of = circle.self;
     assert.deepEqual(keysOf(circle), ['message', 'stack', 'type']);
+    assert.equal((plainError(Object.assign(new Error('big'), { big: 1n })) as { big: unknown }).big, '1');
   });
 });
