@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import {
   type ConfigCheck,
+  corsOrigins,
   databaseUrl,
   integer,
   isLoopback,
@@ -8,6 +9,7 @@ import {
   loadConfig,
   logLevel,
   onOff,
+  optionalListenAddress,
   optionalText,
   requireTogether,
 } from '../runtime/lifecycle/config.ts';
@@ -25,6 +27,8 @@ const schema = z.object({
   STOCK_TLS_KEY_FILE: optionalText,
   STOCK_TOKEN_FILE: optionalText,
   LISTEN_ADDRESS: listenAddress('127.0.0.1:50051'),
+  HTTP_LISTEN_ADDRESS: optionalListenAddress,
+  HTTP_CORS_ORIGINS: corsOrigins,
   ...identityVariables,
   LOG_LEVEL: logLevel,
   BATCH_SIZE: integer(1, 256, 64),

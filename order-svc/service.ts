@@ -11,7 +11,7 @@ import type { Running } from '../runtime/lifecycle/run-process.ts';
 import { startServing } from '../runtime/lifecycle/start-serving.ts';
 import { addStandardServices } from '../runtime/rpc/add-standard-services.ts';
 import { deadlineInterceptor } from '../runtime/rpc/deadline.ts';
-import { GrpcHost } from '../runtime/rpc/host.ts';
+import { type Addresses, Doors } from '../runtime/rpc/doors.ts';
 import { openIdentity } from '../runtime/rpc/identity/open-identity.ts';
 import { requestLog } from '../runtime/rpc/request-log.ts';
 import { retryInterceptor } from '../runtime/rpc/retry.ts';
@@ -39,7 +39,7 @@ export async function startOrderService(
   config: OrderConfig,
   logger: Logger,
   signal: AbortSignal = new AbortController().signal,
-): Promise<Running & { address: string }> {
+): Promise<Running & Addresses> {
   const stockCredentials = openStockCredentials(config, logger);
   const identity = openIdentity(config, logger);
   const db = openOrderDb({ url: config.DATABASE_URL, poolSize: config.DATABASE_POOL_SIZE });
@@ -64,11 +64,13 @@ export async function startOrderService(
     intervalMs: config.HEALTH_INTERVAL_MS,
     logger,
   });
-  const host = new GrpcHost({
+  const doors = new Doors({
     tls: identity.tls,
     interceptors: [requestLog(logger), startGate(readiness), identity.interceptor],
     deadline: { defaultMs: config.DEFAULT_DEADLINE_MS, maxMs: config.MAX_DEADLINE_MS },
     maxConnectionAgeMs: config.CONNECTION_AGE_MS,
+    corsOrigins: config.HTTP_CORS_ORIGINS,
+    notReady: () => readiness.problems(),
   });
   const publisher = publisherFor(config.EVENTS_URL)!(config.EVENTS_FORMAT, logger);
   const outboxOptions = {
@@ -102,7 +104,7 @@ export async function startOrderService(
   };
   const stop = async () => {
     await readiness.drain(config.DRAIN_DELAY_MS);
-    await host.stop(config.DRAIN_MS);
+    await doors.stop(config.DRAIN_MS);
     await Promise.all(loops.map((one) => one.stop()));
     await outbox.stop();
     await lease.release(numbers.lastMs).catch((err: unknown) => logger.warn({ err }, 'worker id not given back'));
@@ -114,13 +116,13 @@ export async function startOrderService(
     await db.sequelize.close();
   };
   try {
-    host.add(OrderService, orderService(saga));
-    addStandardServices(host, [OrderService], { readiness, reflection: config.REFLECTION === 'on' });
-    const listen = () => host.listen(config.LISTEN_ADDRESS);
-    const address = await startServing({ prepare, listen, signal, logger });
+    doors.add(OrderService, orderService(saga));
+    addStandardServices(doors.grpc, [OrderService], { readiness, reflection: config.REFLECTION === 'on' });
+    const at = { address: config.LISTEN_ADDRESS, httpAddress: config.HTTP_LISTEN_ADDRESS };
+    const addresses = await startServing({ prepare, listen: () => doors.listen(at), signal, logger });
     await outbox.start();
     loops.forEach((one) => one.start());
-    return { address, stop };
+    return { ...addresses, stop };
   } catch (error) {
     await stop();
     throw error;

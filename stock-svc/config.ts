@@ -1,11 +1,22 @@
 import { z } from 'zod';
-import { databaseUrl, integer, listenAddress, loadConfig, logLevel, onOff } from '../runtime/lifecycle/config.ts';
+import {
+  corsOrigins,
+  databaseUrl,
+  integer,
+  listenAddress,
+  loadConfig,
+  logLevel,
+  onOff,
+  optionalListenAddress,
+} from '../runtime/lifecycle/config.ts';
 import { checkSettings } from '../runtime/rpc/identity/check-settings.ts';
 import { identityVariables } from '../runtime/rpc/identity/settings.ts';
 
 const schema = z.object({
   DATABASE_URL: databaseUrl,
   LISTEN_ADDRESS: listenAddress('127.0.0.1:50052'),
+  HTTP_LISTEN_ADDRESS: optionalListenAddress,
+  HTTP_CORS_ORIGINS: corsOrigins,
   ...identityVariables,
   LOG_LEVEL: logLevel,
   BATCH_SIZE: integer(1, 256, 64),

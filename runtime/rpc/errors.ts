@@ -27,6 +27,7 @@ export const ERROR_DOMAIN = 'ordersystem';
 /** The reasons that every service has. A service's own catalogue starts with these. */
 export const commonReasons = {
   INVALID_REQUEST: { code: Code.InvalidArgument, retry: 'never' },
+  REQUEST_TOO_LARGE: { code: Code.ResourceExhausted, retry: 'never' },
   UNAUTHENTICATED: { code: Code.Unauthenticated, retry: 'never' },
   PERMISSION_DENIED: { code: Code.PermissionDenied, retry: 'never' },
   SERVICE_UNAVAILABLE: { code: Code.Unavailable, retry: 'same_key', retryDelayMs: 1000 },

@@ -449,9 +449,10 @@ export const IntentStateSchema: GenEnum<IntentState> = /*@__PURE__*/
  * `never` (the request itself is wrong).
  *
  * Errors of every RPC: UNAUTHENTICATED `UNAUTHENTICATED`: the caller is not known, or not believed, or names no user.
- * INVALID_ARGUMENT `INVALID_REQUEST`: BadRequest names each field. UNAVAILABLE `SERVICE_UNAVAILABLE`, with RetryInfo: a
- * database or another service is away. DEADLINE_EXCEEDED `DEADLINE_EXCEEDED`: the call's time was over. CANCELLED
- * `CANCELLED`: the caller hung up. INTERNAL `INTERNAL`: a fault of the service; nothing of its text is sent.
+ * INVALID_ARGUMENT `INVALID_REQUEST`: BadRequest names each field. RESOURCE_EXHAUSTED `REQUEST_TOO_LARGE`: the message
+ * is over 1 MiB. UNAVAILABLE `SERVICE_UNAVAILABLE`, with RetryInfo: a database or another service is away.
+ * DEADLINE_EXCEEDED `DEADLINE_EXCEEDED`: the call's time was over. CANCELLED `CANCELLED`: the caller hung up. INTERNAL
+ * `INTERNAL`: a fault of the service; nothing of its text is sent.
  *
  * @generated from service ordersystem.order.v1.OrderService
  */

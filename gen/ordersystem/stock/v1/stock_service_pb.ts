@@ -451,10 +451,10 @@ export const GetStockResponseSchema: GenMessage<GetStockResponse> = /*@__PURE__*
  *
  * Errors of every RPC: UNAUTHENTICATED `UNAUTHENTICATED`: the caller is not known, or not believed. PERMISSION_DENIED
  * `PERMISSION_DENIED`: the token lacks the scope that metadata `scope` names. INVALID_ARGUMENT `INVALID_REQUEST`:
- * BadRequest names each field. UNAVAILABLE `SERVICE_UNAVAILABLE`, with RetryInfo: the database is away. DEADLINE_EXCEEDED
- * `DEADLINE_EXCEEDED`: the call's time was over; it may still have had its effect. CANCELLED `CANCELLED`: the caller hung
- * up. INTERNAL `INTERNAL`: a fault of the service; nothing of its text is sent. Deadline of every RPC: 5 s when the caller
- * sets none, 30 s at most.
+ * BadRequest names each field. RESOURCE_EXHAUSTED `REQUEST_TOO_LARGE`: the message is over 1 MiB. UNAVAILABLE
+ * `SERVICE_UNAVAILABLE`, with RetryInfo: the database is away. DEADLINE_EXCEEDED `DEADLINE_EXCEEDED`: the call's time was
+ * over; it may still have had its effect. CANCELLED `CANCELLED`: the caller hung up. INTERNAL `INTERNAL`: a fault of the
+ * service; nothing of its text is sent. Deadline of every RPC: 5 s when the caller sets none, 30 s at most.
  *
  * @generated from service ordersystem.stock.v1.StockService
  */
