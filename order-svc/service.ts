@@ -10,9 +10,11 @@ import { Readiness } from '../runtime/lifecycle/readiness.ts';
 import type { Running } from '../runtime/lifecycle/run-process.ts';
 import { startServing } from '../runtime/lifecycle/start-serving.ts';
 import { addStandardServices } from '../runtime/rpc/add-standard-services.ts';
+import { circuitInterceptor } from '../runtime/rpc/circuit.ts';
 import { deadlineInterceptor } from '../runtime/rpc/deadline.ts';
 import { type Addresses, Doors } from '../runtime/rpc/doors.ts';
 import { openIdentity } from '../runtime/rpc/identity/open-identity.ts';
+import { admission, Bound } from '../runtime/rpc/overload.ts';
 import { requestLog } from '../runtime/rpc/request-log.ts';
 import { retryInterceptor } from '../runtime/rpc/retry.ts';
 import { startGate } from '../runtime/rpc/start-gate.ts';
@@ -25,6 +27,7 @@ import { OrderNumbers } from './domain/order-numbers.ts';
 import { expireOnce } from './life/expiry.ts';
 import { Outbox } from './outbox/outbox.ts';
 import { publisherFor } from './outbox/publishers.ts';
+import { orderDeadlines } from './rpc/deadlines.ts';
 import { orderService } from './rpc/order-service.ts';
 import { createBatches } from './saga/batches.ts';
 import { InFlight } from './saga/in-flight.ts';
@@ -49,8 +52,9 @@ export async function startOrderService(
     target: config.STOCK_TARGET,
     credentials: stockCredentials.credentials,
     interceptors: [
-      deadlineInterceptor(config.DEFAULT_DEADLINE_MS),
+      deadlineInterceptor(config.COMPENSATION_MS),
       retryInterceptor({ attemptTimeoutMs: config.STOCK_ATTEMPT_MS }),
+      circuitInterceptor({ name: 'stock-svc', attemptTimeoutMs: config.STOCK_ATTEMPT_MS, logger }),
       ...stockCredentials.interceptors,
     ],
   });
@@ -66,8 +70,13 @@ export async function startOrderService(
   });
   const doors = new Doors({
     tls: identity.tls,
-    interceptors: [requestLog(logger), startGate(readiness), identity.interceptor],
-    deadline: { defaultMs: config.DEFAULT_DEADLINE_MS, maxMs: config.MAX_DEADLINE_MS },
+    interceptors: [
+      admission(new Bound('calls', config.MAX_CALLS, logger)),
+      requestLog(logger),
+      startGate(readiness),
+      identity.interceptor,
+    ],
+    deadline: orderDeadlines,
     maxConnectionAgeMs: config.CONNECTION_AGE_MS,
     corsOrigins: config.HTTP_CORS_ORIGINS,
     notReady: () => readiness.problems(),
@@ -86,6 +95,7 @@ export async function startOrderService(
     stock,
     numbers,
     inFlight: new InFlight(),
+    newOrders: new Bound('new orders', config.MAX_NEW_ORDERS, logger),
     batches: createBatches(db, stock, outbox.handOver, config.BATCH_SIZE),
     wakeRelay: () => outbox.wake(),
     claimMarginMs: config.CLAIM_MARGIN_MS,

@@ -21,12 +21,11 @@ const schema = z.object({
   LOG_LEVEL: logLevel,
   BATCH_SIZE: integer(1, 256, 64),
   DATABASE_POOL_SIZE: integer(2, 1000, 10),
-  DEFAULT_DEADLINE_MS: integer(100, 600_000, 5_000),
-  MAX_DEADLINE_MS: integer(100, 600_000, 30_000),
   HEALTH_INTERVAL_MS: integer(10, 600_000, 1_000),
   REFLECTION: onOff('on'),
   CONNECTION_AGE_MS: integer(1_000, 86_400_000, 300_000),
   DRAIN_DELAY_MS: integer(0, 600_000, 0),
+  MAX_CALLS: integer(1, 1_000_000, 512),
   DRAIN_MS: integer(0, 600_000, 10_000),
 });
 

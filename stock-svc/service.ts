@@ -9,11 +9,13 @@ import { startServing } from '../runtime/lifecycle/start-serving.ts';
 import { addStandardServices } from '../runtime/rpc/add-standard-services.ts';
 import { type Addresses, Doors } from '../runtime/rpc/doors.ts';
 import { openIdentity } from '../runtime/rpc/identity/open-identity.ts';
+import { admission, Bound } from '../runtime/rpc/overload.ts';
 import { requestLog } from '../runtime/rpc/request-log.ts';
 import { startGate } from '../runtime/rpc/start-gate.ts';
 import type { StockConfig } from './config.ts';
 import { stockTables } from './db/migrations/001-stock.ts';
 import { openStockDb } from './db/models.ts';
+import { stockDeadlines } from './rpc/deadlines.ts';
 import { stockScopes } from './rpc/scopes.ts';
 import { stockService } from './rpc/stock-service.ts';
 
@@ -35,8 +37,14 @@ export async function startStockService(
   });
   const doors = new Doors({
     tls: identity.tls,
-    interceptors: [requestLog(logger), startGate(readiness), identity.interceptor, stockScopes],
-    deadline: { defaultMs: config.DEFAULT_DEADLINE_MS, maxMs: config.MAX_DEADLINE_MS },
+    interceptors: [
+      admission(new Bound('calls', config.MAX_CALLS, logger)),
+      requestLog(logger),
+      startGate(readiness),
+      identity.interceptor,
+      stockScopes,
+    ],
+    deadline: stockDeadlines,
     maxConnectionAgeMs: config.CONNECTION_AGE_MS,
     corsOrigins: config.HTTP_CORS_ORIGINS,
     notReady: () => readiness.problems(),

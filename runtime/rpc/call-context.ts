@@ -2,6 +2,7 @@ import type { DescMethodUnary } from '@bufbuild/protobuf';
 import { createContextValues, type HandlerContext } from '@connectrpc/connect';
 import type { ServerUnaryCall } from '@grpc/grpc-js';
 import { CallDeadline } from './call-deadline.ts';
+import type { Deadline } from './deadline.ts';
 import { toHeaders } from './metadata.ts';
 
 /** Connect's HandlerContext for a call of grpc-js. Headers are made when somebody asks for them: most calls need few. */
@@ -16,12 +17,7 @@ export class CallContext implements HandlerContext {
   #responseHeader: Headers | undefined;
   #responseTrailer: Headers | undefined;
 
-  /** @param deadline milliseconds: for a call whose caller set none, and the most that one gets. */
-  constructor(
-    call: ServerUnaryCall<Buffer, Uint8Array>,
-    method: DescMethodUnary,
-    deadline: { defaultMs: number; maxMs: number },
-  ) {
+  constructor(call: ServerUnaryCall<Buffer, Uint8Array>, method: DescMethodUnary, deadline: Deadline) {
     this.#call = call;
     this.method = method;
     const askedMs = Number(call.getDeadline()) - Date.now();

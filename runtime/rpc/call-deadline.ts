@@ -1,4 +1,5 @@
 import { Code, ConnectError } from '@connectrpc/connect';
+import type { Deadline } from './deadline.ts';
 
 const TIMED_OUT = new ConnectError('the operation timed out', Code.DeadlineExceeded);
 const HUNG_UP = new ConnectError('the caller hung up', Code.Canceled);
@@ -14,10 +15,10 @@ export class CallDeadline {
    * @param askedMs what the caller asked for. Undefined: nothing. 0 or less: it is over already.
    * @param limits milliseconds: for a call whose caller set none, and the most that one gets.
    */
-  constructor(askedMs: number | undefined, limits: { defaultMs: number; maxMs: number }) {
+  constructor(askedMs: number | undefined, limits: Deadline) {
     const timeoutMs = askedMs === undefined ? limits.defaultMs : Math.min(askedMs, limits.maxMs);
     this.#endMs = Date.now() + timeoutMs;
-    this.#timer = setTimeout(() => this.#controller.abort(TIMED_OUT), timeoutMs);
+    this.#timer = setTimeout(() => this.#controller.abort(TIMED_OUT), Math.max(0, timeoutMs));
     if (timeoutMs <= 0) this.#controller.abort(TIMED_OUT);
   }
 

@@ -8,6 +8,7 @@ import { type AnyImpl, callKey, implement, inTime, runCall } from './http/http-c
 import { type HttpLimits, type HttpRequest, type HttpResponse, HttpServer } from './http/http-server.ts';
 import { peerOfRequest } from './http/peer-of-request.ts';
 import { compressions } from './http/read-message.ts';
+import { deadlineOf, type Deadlines } from './deadline.ts';
 import type { UnaryCall } from './interceptors.ts';
 import type { DoorTls } from './tls.ts';
 
@@ -15,8 +16,8 @@ import type { DoorTls } from './tls.ts';
 export interface HttpDoorOptions {
   /** Outermost first. They must turn every error into a ConnectError that may be sent. */
   interceptors: Interceptor[];
-  /** The deadline of a call whose caller set none, and the most that a caller gets. */
-  deadline: { defaultMs: number; maxMs: number };
+  /** One for all methods, or that of each, as `deadlinesOf` says. */
+  deadline: Deadlines;
   /** Longest message that is taken, in bytes, both as it is sent and unpacked. Default 1 MiB. */
   maxMessageBytes?: number;
   /** Origins whose pages may call from a browser, such as `https://shop.example`. Default: none. */
@@ -90,7 +91,7 @@ export class HttpDoor {
 
   async #answer(request: HttpRequest, response: HttpResponse): Promise<Answer> {
     const answer = await this.#answerBy(request, response);
-    const header = new Headers(answer.header);
+    const header = answer.header ?? new Headers();
     const always = { ...ALWAYS, ...corsHeaders(request, this.#options.corsOrigins ?? []) };
     for (const [name, value] of Object.entries(always)) header.set(name, value);
     if (this.#stopping) closeAfter(request, header);
@@ -103,12 +104,13 @@ export class HttpDoor {
     if (isPreflight(request)) return { status: 204 };
     if (rpc) {
       const peer = peerOfRequest(request, this.#options.tls?.clientNames);
-      const terms = { ...this.#options, peer, stopping: this.#stopping };
+      const deadline = deadlineOf(this.#options.deadline, rpc.method);
+      const terms = { ...this.#options, deadline, peer, stopping: this.#stopping };
       return answerCall(rpc, request, response, terms);
     }
     if (path === '/healthz') return json(200, { alive: true });
     if (path === '/readyz') {
-      const missing = [...(this.#stopping ? ['stopping'] : []), ...(this.#options.notReady?.() ?? [])];
+      const missing = this.#stopping ? ['the process is shutting down'] : (this.#options.notReady?.() ?? []);
       return json(missing.length > 0 ? 503 : 200, { ready: missing.length === 0, missing });
     }
     return json(404, { code: 'unimplemented', message: 'there is no such RPC' });

@@ -2,6 +2,7 @@ import type { DescMethodUnary } from '@bufbuild/protobuf';
 import { createContextValues } from '@connectrpc/connect';
 import type { UniversalHandlerFn, UniversalServerResponse } from '@connectrpc/connect/protocol';
 import { CallDeadline } from '../call-deadline.ts';
+import type { Deadline } from '../deadline.ts';
 import { commonError } from '../errors.ts';
 import { type Peer, peerKey } from '../peer.ts';
 import { emptyRequest, fallbackForm, formOf } from './form.ts';
@@ -18,7 +19,7 @@ export interface Rpc {
 
 /** What holds for a call when it arrives. Times in milliseconds. */
 export interface CallTerms {
-  readonly deadline: { defaultMs: number; maxMs: number };
+  readonly deadline: Deadline;
   /** Default 1 MiB. */
   readonly maxMessageBytes?: number;
   readonly peer: Peer;
@@ -59,7 +60,7 @@ export async function answerCall(
     signal: deadline.signal,
     contextValues: createContextValues().set(callKey, { deadline, json: form.json, receive }).set(peerKey, terms.peer),
   });
-  const answerHeader = new Headers(answer.header);
+  const answerHeader = answer.header ?? new Headers();
   for (const [name, value] of Object.entries(refusal?.header ?? {})) answerHeader.set(name, value);
   // A body that did not come in time is not waited for.
   if (deadline.timeoutMs() <= 0 && !request.complete) closeAfter(request, answerHeader);
