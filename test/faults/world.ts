@@ -91,6 +91,8 @@ const orderEnv = {
   WORKER_LEASE_MS: '3000',
   REAPER_INTERVAL_MS: '200',
   RELAY_INTERVAL_MS: '100',
+  ORDER_PAY_WINDOW_MS: '1000',
+  EXPIRY_INTERVAL_MS: '200',
 };
 
 export async function startWorld(random: () => number, log: (line: string) => void): Promise<World> {
