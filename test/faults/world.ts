@@ -9,6 +9,18 @@ import { TcpLink } from './tcp-link.ts';
 
 export type ServiceName = 'order-svc' | 'stock-svc';
 
+/** What is wrong with a process from its start. */
+export interface Trouble {
+  /** Where it is to end or to stop, as `crash-at.ts` reads it. */
+  readonly crashAt?: string;
+  /** Milliseconds that its clock is off, and that it is set by at each SIGUSR2. */
+  readonly clock?: { readonly shiftMs: number; readonly stepMs: number };
+}
+
+function preload(file: string) {
+  return { NODE_OPTIONS: `--import=${pathToFileURL(resolve(import.meta.dirname, file)).href}` };
+}
+
 /** One process of a service and the links that lead to it and from it. It is started again on the same place. */
 export class Place {
   readonly name: ServiceName;
@@ -27,17 +39,22 @@ export class Place {
     this.#env = env;
   }
 
-  /** @param crashAt where its process is to end or to stop, as `crash-at.ts` reads it. */
-  async start(crashAt = ''): Promise<void> {
-    const preload = pathToFileURL(resolve(import.meta.dirname, 'crash-at.ts')).href;
-    const crash: Record<string, string> = crashAt ? { CRASH_AT: crashAt, NODE_OPTIONS: `--import=${preload}` } : {};
+  async start({ crashAt, clock }: Trouble = {}): Promise<void> {
     const crashed = Promise.withResolvers<void>();
     const onLine = (line: string) => void (line.startsWith('crash-at ') && crashed.resolve());
+    const trouble = {
+      ...(crashAt !== undefined && { CRASH_AT: crashAt, ...preload('crash-at.ts') }),
+      ...(clock && {
+        CLOCK_SHIFT_MS: String(clock.shiftMs),
+        CLOCK_STEP_MS: String(clock.stepMs),
+        ...preload('clock-shift.ts'),
+      }),
+    };
     this.#crashed = crashed;
     this.#process = new ServiceProcess({
       name: this.name,
-      env: { ...this.#env, ...crash },
-      ...(crashAt && { onLine }),
+      env: { ...this.#env, ...trouble },
+      ...(crashAt !== undefined && { onLine }),
     });
     this.link.leadTo(await this.#process.ready);
   }
@@ -52,9 +69,9 @@ export class Place {
   }
 
   /** SIGTERM, and a new process. */
-  async restart(crashAt?: string): Promise<void> {
+  async restart(trouble?: Trouble): Promise<void> {
     await this.process.stop();
-    await this.start(crashAt);
+    await this.start(trouble);
   }
 
   async close(): Promise<void> {
