@@ -9,13 +9,14 @@ import {
 import { createConnectTransport } from '@connectrpc/connect-web';
 import { OrderService } from '../gen/ordersystem/order/v1/order_service_pb.ts';
 import { timeoutOf } from '../runtime/rpc/deadline.ts';
+import { bearerInterceptor } from '../runtime/rpc/identity/bearer.ts';
 import { unaryTransport } from '../runtime/rpc/unary-transport.ts';
 import { orderInterceptors } from './order-interceptors.ts';
 
-/** How a client in a browser calls. */
+/** How a client in a browser shows who its user is. Cookies go along to the page's own server, as with every `fetch`. */
 export interface WebOptions {
-  /** Whether cookies go along, as in `fetch`. Default `same-origin`: to the page's own server only. */
-  credentials?: 'omit' | 'same-origin' | 'include';
+  /** Asked for a bearer token (JWT) at each attempt of each call. Default: none. */
+  token?: () => string | Promise<string>;
 }
 
 /**
@@ -27,8 +28,8 @@ export interface WebOptions {
  * @param baseUrl where the HTTP door is, or the gateway before it: `https://shop.example`, or `/api` for a path of the page's own server.
  */
 export function createOrderClient(baseUrl: string, options: WebOptions = {}): Client<typeof OrderService> {
-  const { credentials = 'same-origin' } = options;
-  const connect = createConnectTransport({ baseUrl, fetch: (url, init) => fetch(url, { ...init, credentials }) });
+  const connect = createConnectTransport({ baseUrl });
+  const show = options.token ? [bearerInterceptor(options.token)] : [];
 
   async function callOnce(request: UnaryRequest): Promise<UnaryResponse> {
     const { method, signal, header, message, contextValues } = request;
@@ -45,7 +46,7 @@ export function createOrderClient(baseUrl: string, options: WebOptions = {}): Cl
     }
   }
 
-  return createClient(OrderService, unaryTransport(orderInterceptors(), callOnce));
+  return createClient(OrderService, unaryTransport([...orderInterceptors(), ...show], callOnce));
 }
 
 /** What `fetch` throws when nobody answers, or when the answer breaks off, says nothing about the request. */

@@ -34,7 +34,7 @@ export interface ServiceOptions {
 
 /** A service as a process of its own, which ends with this one, however that ends. */
 export class ServiceProcess {
-  /** Resolves to the address when the service listens. Rejects with its last lines when it ends before, or takes too long. */
+  /** Resolves to the address when the service serves. Rejects with its last lines when it ends before, or takes too long. */
   readonly ready: Promise<string>;
   /** Rejects with its last lines when the service ends without having been told to; never resolves. */
   readonly died: Promise<never>;
@@ -57,7 +57,7 @@ export class ServiceProcess {
     });
     // A service that has ended reads no signal; that is no error of ours.
     this.#keeper.stdin.on('error', () => undefined);
-    const listening = Promise.withResolvers<string>();
+    const started = Promise.withResolvers<string>();
     const died = Promise.withResolvers<never>();
     const closed = Promise.withResolvers<void>();
     for (const stream of [this.#keeper.stdout, this.#keeper.stderr]) {
@@ -65,12 +65,12 @@ export class ServiceProcess {
       lines.on('line', (line) => {
         this.#keep(`${line}\n`);
         onLine?.(line);
-        const address = listeningAt(line);
-        if (address !== undefined) listening.resolve(address);
+        const address = startedAt(line);
+        if (address !== undefined) started.resolve(address);
       });
       // Nobody reads them: what splits them would take more of the machine than the service that writes them.
       if (!onLine) {
-        void listening.promise.then(() => {
+        void started.promise.then(() => {
           lines.close();
           stream.on('data', (chunk: Buffer) => this.#keep(chunk.toString())).resume();
         });
@@ -85,7 +85,7 @@ export class ServiceProcess {
     died.promise.catch(() => undefined);
     this.died = died.promise;
     this.gone = closed.promise;
-    this.ready = this.#inTime(listening.promise);
+    this.ready = this.#inTime(started.promise);
     this.ready.catch(() => undefined);
   }
 
@@ -144,11 +144,11 @@ export class ServiceProcess {
   }
 }
 
-function listeningAt(line: string): string | undefined {
+function startedAt(line: string): string | undefined {
   if (!line.startsWith('{')) return undefined;
   try {
     const { message, address } = JSON.parse(line) as { message?: unknown; address?: unknown };
-    return message === 'listening' && typeof address === 'string' ? address : undefined;
+    return message === 'started' && typeof address === 'string' ? address : undefined;
   } catch {
     // Not one of the service's own lines.
     return undefined;

@@ -7,6 +7,7 @@ import {
   listenAddress,
   loadConfig,
   logLevel,
+  onOff,
   optionalText,
   requireTogether,
 } from '../runtime/lifecycle/config.ts';
@@ -46,6 +47,10 @@ const schema = z.object({
   EVENT_MAX_ATTEMPTS: integer(1, 100_000, 50),
   EVENT_RETENTION_MS: integer(0, 1_000 * WEEK_MS, WEEK_MS),
   WORKER_LEASE_MS: integer(300, 600_000, 30_000),
+  HEALTH_INTERVAL_MS: integer(10, 600_000, 1_000),
+  REFLECTION: onOff('on'),
+  CONNECTION_AGE_MS: integer(1_000, 86_400_000, 300_000),
+  DRAIN_DELAY_MS: integer(0, 600_000, 0),
   DRAIN_MS: integer(0, 600_000, 10_000),
 });
 

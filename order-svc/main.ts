@@ -3,7 +3,7 @@ import { runProcess } from '../runtime/lifecycle/run-process.ts';
 import { loadOrderConfig } from './config.ts';
 import { startOrderService } from './service.ts';
 
-await runProcess('order-svc', (env) => {
+await runProcess('order-svc', (env, signal) => {
   const config = loadOrderConfig(env);
-  return startOrderService(config, createLogger('order-svc', config.LOG_LEVEL));
+  return startOrderService(config, createLogger('order-svc', config.LOG_LEVEL), signal);
 });

@@ -1,15 +1,21 @@
 import { createClient } from '@connectrpc/connect';
 import { OrderService } from '../gen/ordersystem/order/v1/order_service_pb.ts';
 import { StockService } from '../gen/ordersystem/stock/v1/stock_service_pb.ts';
+import { openDatabase } from '../runtime/db/database.ts';
 import { migrate } from '../runtime/db/migrate.ts';
+import { pingDatabase } from '../runtime/db/ping.ts';
 import type { Logger } from '../runtime/lifecycle/logger.ts';
 import { Loop } from '../runtime/lifecycle/loop.ts';
+import { Readiness } from '../runtime/lifecycle/readiness.ts';
 import type { Running } from '../runtime/lifecycle/run-process.ts';
+import { startServing } from '../runtime/lifecycle/start-serving.ts';
+import { addStandardServices } from '../runtime/rpc/add-standard-services.ts';
 import { deadlineInterceptor } from '../runtime/rpc/deadline.ts';
 import { GrpcHost } from '../runtime/rpc/host.ts';
 import { openIdentity } from '../runtime/rpc/identity/open-identity.ts';
 import { requestLog } from '../runtime/rpc/request-log.ts';
 import { retryInterceptor } from '../runtime/rpc/retry.ts';
+import { startGate } from '../runtime/rpc/start-gate.ts';
 import { createGrpcTransport } from '../runtime/rpc/transport.ts';
 import type { OrderConfig } from './config.ts';
 import { orderMigrations } from './db/migrations.ts';
@@ -25,8 +31,15 @@ import { InFlight } from './saga/in-flight.ts';
 import { reapOnce } from './saga/reaper.ts';
 import { openStockCredentials } from './stock-credentials.ts';
 
-/** Starts order-svc: migrates, leases a worker id, listens, and runs its reaper, its expiry and its relay. */
-export async function startOrderService(config: OrderConfig, logger: Logger): Promise<Running & { address: string }> {
+/**
+ * Starts order-svc: serves when its database is there and migrated and a worker id is leased; then runs its reaper, its expiry and its
+ * relay. Gives up when the signal is aborted before that.
+ */
+export async function startOrderService(
+  config: OrderConfig,
+  logger: Logger,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<Running & { address: string }> {
   const stockCredentials = openStockCredentials(config, logger);
   const identity = openIdentity(config, logger);
   const db = openOrderDb({ url: config.DATABASE_URL, poolSize: config.DATABASE_POOL_SIZE });
@@ -42,10 +55,20 @@ export async function startOrderService(config: OrderConfig, logger: Logger): Pr
     ],
   });
   const stock = createClient(StockService, transport);
+  const probe = openDatabase({ url: config.DATABASE_URL, poolSize: 1 });
+  const readiness = new Readiness({
+    checks: {
+      'the database does not answer': (given) => pingDatabase(probe, given),
+      'no worker id is held': () => lease.current() !== undefined,
+    },
+    intervalMs: config.HEALTH_INTERVAL_MS,
+    logger,
+  });
   const host = new GrpcHost({
     tls: identity.tls,
-    interceptors: [requestLog(logger), identity.interceptor],
+    interceptors: [requestLog(logger), startGate(readiness), identity.interceptor],
     deadline: { defaultMs: config.DEFAULT_DEADLINE_MS, maxMs: config.MAX_DEADLINE_MS },
+    maxConnectionAgeMs: config.CONNECTION_AGE_MS,
   });
   const publisher = publisherFor(config.EVENTS_URL)!(config.EVENTS_FORMAT, logger);
   const outboxOptions = {
@@ -72,7 +95,13 @@ export async function startOrderService(config: OrderConfig, logger: Logger): Pr
     loop('reaper', config.REAPER_INTERVAL_MS, () => reapOnce(db, logger)),
     loop('expiry', config.EXPIRY_INTERVAL_MS, () => expireOnce(db, config.ORDER_PAY_WINDOW_MS, logger)),
   ];
+  const prepare = async () => {
+    await migrate(db.sequelize, orderMigrations, logger);
+    await lease.start();
+    await readiness.start();
+  };
   const stop = async () => {
+    await readiness.drain(config.DRAIN_DELAY_MS);
     await host.stop(config.DRAIN_MS);
     await Promise.all(loops.map((one) => one.stop()));
     await outbox.stop();
@@ -80,16 +109,17 @@ export async function startOrderService(config: OrderConfig, logger: Logger): Pr
     transport.close();
     identity.close();
     stockCredentials.close();
+    await readiness.stop();
+    await probe.close();
     await db.sequelize.close();
   };
   try {
-    await migrate(db.sequelize, orderMigrations, logger);
-    await lease.start();
-    await outbox.start();
     host.add(OrderService, orderService(saga));
-    const address = await host.listen(config.LISTEN_ADDRESS);
+    addStandardServices(host, [OrderService], { readiness, reflection: config.REFLECTION === 'on' });
+    const listen = () => host.listen(config.LISTEN_ADDRESS);
+    const address = await startServing({ prepare, listen, signal, logger });
+    await outbox.start();
     loops.forEach((one) => one.start());
-    logger.info({ address }, 'listening');
     return { address, stop };
   } catch (error) {
     await stop();

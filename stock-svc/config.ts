@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { databaseUrl, integer, listenAddress, loadConfig, logLevel } from '../runtime/lifecycle/config.ts';
+import { databaseUrl, integer, listenAddress, loadConfig, logLevel, onOff } from '../runtime/lifecycle/config.ts';
 import { checkSettings } from '../runtime/rpc/identity/check-settings.ts';
 import { identityVariables } from '../runtime/rpc/identity/settings.ts';
 
@@ -12,6 +12,10 @@ const schema = z.object({
   DATABASE_POOL_SIZE: integer(2, 1000, 10),
   DEFAULT_DEADLINE_MS: integer(100, 600_000, 5_000),
   MAX_DEADLINE_MS: integer(100, 600_000, 30_000),
+  HEALTH_INTERVAL_MS: integer(10, 600_000, 1_000),
+  REFLECTION: onOff('on'),
+  CONNECTION_AGE_MS: integer(1_000, 86_400_000, 300_000),
+  DRAIN_DELAY_MS: integer(0, 600_000, 0),
   DRAIN_MS: integer(0, 600_000, 10_000),
 });
 

@@ -16,7 +16,6 @@ import { serverUrl } from './support/setup.ts';
 import { as, movementsOf, useSystem } from './support/system.ts';
 
 const run = promisify(execFile);
-const CONSUMES = 'consumeOrderEvents';
 
 describe('the TypeScript in README', () => {
   const system = useSystem();
@@ -36,9 +35,9 @@ describe('the TypeScript in README', () => {
       createOrder: (request) => client.createOrder(request, as(42)),
       getOrderByClientRequestId: (request) => client.getOrderByClientRequestId(request, as(42)),
     });
-    const blocks = (await blocksOfReadme())
-      .filter((code) => !code.includes(CONSUMES))
-      .map((code) => code.replace('127.0.0.1:50051', address).replace("'/api'", `'${gateway.baseUrl}'`));
+    const blocks = (await blocksOfReadme('From TypeScript or JavaScript')).map((code) =>
+      code.replace('127.0.0.1:50051', address).replace("'/api'", `'${gateway.baseUrl}'`),
+    );
 
     const outputs: string[] = [];
     for (const [i, code] of blocks.entries()) {
@@ -64,7 +63,7 @@ describe('the TypeScript in README', () => {
       await db.query('INSERT INTO account VALUES (7, 1)');
       const feed = await EventFeed.to(nats.broker.url);
       await feed.tell({ orderNo: '1', type: 'ORDER_PAID', userId: 7, totalCents: 1250 });
-      const [code] = (await blocksOfReadme()).filter((one) => one.includes(CONSUMES));
+      const [code] = await blocksOfReadme('Consume them');
       const file = join(folder, 'consumer.ts');
       await writeFile(file, code!.replace(/nats:[^']*/, nats.broker.url).replace(/mysql:[^']*/, url));
       const consumer = spawn(process.execPath, [file], { stdio: ['ignore', 'ignore', 'inherit'] });
@@ -83,7 +82,8 @@ describe('the TypeScript in README', () => {
   });
 });
 
-async function blocksOfReadme(): Promise<string[]> {
+async function blocksOfReadme(chapter: string): Promise<string[]> {
   const readme = await readFile(join(root, 'README.md'), 'utf8');
-  return [...readme.matchAll(/^```ts\n(.*?)^```/gms)].map(([, code]) => code!);
+  const text = readme.split(/^#+ /m).find((part) => part.startsWith(chapter))!;
+  return [...text.matchAll(/^```ts\n(.*?)^```/gms)].map(([, code]) => code!);
 }

@@ -16,7 +16,7 @@ export function createLogger(service: string, level: string): Logger {
     base: { service },
     timestamp: pino.stdTimeFunctions.isoTime,
     messageKey: 'message',
-    serializers: { err: withoutStatement },
+    serializers: { err: withoutContents },
   };
   // Written synchronously, a full pipe would stop the whole process for 100 ms at a time.
   return pino(options, pino.destination({ sync: false, maxLength: MAX_WAITING_BYTES }));
@@ -65,8 +65,13 @@ export function callLogOf({ values }: Pick<HandlerContext, 'values'>): CallLog {
   return values.get(callLogKey);
 }
 
-/** The error without the statement that it came from, which holds what users have sent. */
-function withoutStatement(error: Error): unknown {
-  const text = (key: string, value: unknown) => (key === 'sql' || key === 'parameters' ? undefined : value);
-  return JSON.parse(JSON.stringify(pino.stdSerializers.err(error), text));
+/** Not what users have sent, nor what an error of ours carries beside its text, which is no JSON. */
+const UNLOGGED = new Set(['sql', 'parameters', 'details']);
+
+function withoutContents(error: Error): unknown {
+  const value = (key: string, entry: unknown) => {
+    if (UNLOGGED.has(key)) return undefined;
+    return typeof entry === 'bigint' ? String(entry) : entry;
+  };
+  return JSON.parse(JSON.stringify(pino.stdSerializers.err(error), value));
 }

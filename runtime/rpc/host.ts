@@ -1,24 +1,14 @@
-import { type DescMethodUnary, type DescService, create, fromBinary, toBinary } from '@bufbuild/protobuf';
-import {
-  ConnectError,
-  type HandlerContext,
-  type Interceptor,
-  type ServiceImpl,
-  type UnaryRequest,
-} from '@connectrpc/connect';
-import { type handleUnaryCall, type Metadata, Server, type ServerUnaryCall, type StatusObject } from '@grpc/grpc-js';
-import { CallContext } from './call-context.ts';
-import { abortedError, commonError } from './errors.ts';
+import type { DescMethod, DescMethodUnary, DescService } from '@bufbuild/protobuf';
+import type { Interceptor, ServiceImpl } from '@connectrpc/connect';
+import { Server, type UntypedHandleCall, type UntypedServiceImplementation } from '@grpc/grpc-js';
+import { type ConnectionOptions, serverConnections } from './connections.ts';
 import { serverCredentials } from './grpc-credentials.ts';
-import { chain } from './interceptors.ts';
-import { toMetadata } from './metadata.ts';
-import { peerKey } from './peer.ts';
-import { peerOfCall } from './peer-of-call.ts';
-import { toGrpcStatus } from './status.ts';
+import { serveStream, type StreamCall, type StreamImpl, type StreamMethod } from './serve-stream.ts';
+import { serveUnary, type UnaryCall, type UnaryCallback, type UnaryImpl } from './serve-unary.ts';
 import type { DoorTls } from './tls.ts';
 
 /** How a host serves. Times in milliseconds. */
-export interface HostOptions {
+export interface HostOptions extends ConnectionOptions {
   /**
    * Outermost first. They must turn every error into a ConnectError that may be sent. They may put another message in the place of
    * an answer's, but not change it: it is encoded already, so that what cannot be encoded is an error that they see.
@@ -32,10 +22,8 @@ export interface HostOptions {
   tls?: DoorTls;
 }
 
-type AnyImpl = (request: unknown, context: HandlerContext) => unknown;
-
 /**
- * Serves Connect implementations of unary methods on a gRPC port of grpc-js.
+ * Serves Connect implementations on a gRPC port of grpc-js.
  *
  * A call ends at its deadline, or when its caller cancels, whatever its handler does; the handler is told by
  * `context.signal`, and `stop` waits for it.
@@ -44,30 +32,41 @@ export class GrpcHost {
   readonly #server: Server;
   readonly #options: HostOptions;
   readonly #running = new Set<Promise<unknown>>();
+  readonly #stopping = new AbortController();
 
   constructor(options: HostOptions) {
     this.#options = options;
-    this.#server = new Server({ 'grpc.max_receive_message_length': options.maxMessageBytes ?? 1024 * 1024 });
+    this.#server = new Server({
+      'grpc.max_receive_message_length': options.maxMessageBytes ?? 1024 * 1024,
+      ...serverConnections(options),
+    });
   }
 
-  /** Adds a service. All of its methods must be unary; one that `impl` leaves out is answered UNIMPLEMENTED. */
-  add<S extends DescService>(service: S, impl: Partial<ServiceImpl<S>>): void {
-    const handlers: Record<string, handleUnaryCall<Buffer, Uint8Array>> = {};
+  /**
+   * Adds a service; a method that `impl` leaves out is answered UNIMPLEMENTED. Only methods that are unary can have interceptors.
+   *
+   * @param interceptors default: the host's.
+   */
+  add<S extends DescService>(
+    service: S,
+    impl: Partial<ServiceImpl<S>>,
+    interceptors = this.#options.interceptors,
+  ): void {
+    const handlers: UntypedServiceImplementation = {};
     const definition: Record<string, object> = {};
     for (const method of service.methods) {
-      if (method.methodKind !== 'unary') throw new Error(`${service.typeName}.${method.name} is not unary`);
-      const implementation = (impl as Record<string, AnyImpl | undefined>)[method.localName];
+      const implementation = (impl as Record<string, UnaryImpl | undefined>)[method.localName]?.bind(impl);
       if (!implementation) continue;
+      handlers[method.localName] = this.#handler(method, implementation, interceptors);
       definition[method.localName] = {
         path: `/${service.typeName}/${method.name}`,
-        requestStream: false,
-        responseStream: false,
+        requestStream: method.methodKind === 'bidi_streaming',
+        responseStream: method.methodKind !== 'unary',
         requestSerialize: identity,
         requestDeserialize: identity,
         responseSerialize: asBuffer,
         responseDeserialize: identity,
       };
-      handlers[method.localName] = this.#handler(method as DescMethodUnary, implementation.bind(impl));
     }
     this.#server.addService(definition as never, handlers);
   }
@@ -87,6 +86,8 @@ export class GrpcHost {
    * every handler has ended, also those that went on after their call (a compensation).
    */
   async stop(graceMs: number): Promise<void> {
+    // Streams have no end of their own.
+    this.#stopping.abort();
     await new Promise<void>((resolve) => {
       const timer = setTimeout(() => this.#server.forceShutdown(), graceMs);
       this.#server.tryShutdown(() => {
@@ -97,79 +98,21 @@ export class GrpcHost {
     await Promise.all(this.#running);
   }
 
-  #handler(method: DescMethodUnary, impl: AnyImpl): handleUnaryCall<Buffer, Uint8Array> {
-    return (call, callback) => {
-      const context = new CallContext(call, method, this.#options.deadline);
-      context.values.set(peerKey, peerOfCall(call, this.#options.tls));
-      let encoded: { message: unknown; bytes: Uint8Array } | undefined;
-      const serve = chain(this.#options.interceptors, async (request) => {
-        if (context.signal.aborted) throw abortedError(context.signal);
-        const message = create(method.output, (await impl(request.message, context)) as never);
-        encoded = { message, bytes: toBinary(method.output, message) };
-        const { responseHeader: header, responseTrailer: trailer } = context;
-        return { stream: false, service: method.parent, method, message, header, trailer };
-      });
-      let replied = false;
-      const reply = (error: ConnectError | null, bytes?: Uint8Array, trailer?: Metadata) => {
-        if (replied) return;
-        replied = true;
-        callback(error && statusOf(error), bytes, trailer);
-      };
-      // The reply does not wait for a handler that is slow to look at its signal.
-      context.signal.addEventListener('abort', () => {
-        if (!replied) reply(abortedError(context.signal));
-      });
-      const work = parse(method, call, context)
-        .then(serve)
-        .then(({ message, header, trailer }) => {
-          const bytes = encoded?.message === message ? encoded.bytes : toBinary(method.output, message);
-          const [headers, trailers] = [toMetadata(header), toMetadata(trailer)];
-          call.sendMetadata(headers);
-          reply(null, bytes, trailers);
-        })
-        .catch((error: unknown) => reply(context.signal.aborted ? abortedError(context.signal) : safe(error)))
-        .finally(() => {
-          context.end();
-          this.#running.delete(work);
-        });
-      this.#running.add(work);
-    };
+  #handler(method: DescMethod, impl: UnaryImpl, interceptors: Interceptor[]): UntypedHandleCall {
+    if (method.methodKind === 'unary') {
+      const { deadline, tls } = this.#options;
+      const served = { method: method as DescMethodUnary, impl, interceptors, deadline, tls };
+      return (call: UnaryCall, callback: UnaryCallback) => this.#run(serveUnary(served, call, callback));
+    }
+    if (method.methodKind === 'client_streaming' || interceptors.length > 0)
+      throw new Error(`${method.parent.typeName}.${method.name} is not unary`);
+    const streamed = method as StreamMethod;
+    return (call: StreamCall) => this.#run(serveStream(streamed, impl as StreamImpl, call, this.#stopping.signal));
   }
-}
 
-async function parse(
-  method: DescMethodUnary,
-  call: ServerUnaryCall<Buffer, Uint8Array>,
-  context: HandlerContext,
-): Promise<UnaryRequest> {
-  let message;
-  try {
-    message = fromBinary(method.input, call.request);
-  } catch (cause) {
-    throw commonError('INVALID_REQUEST', `the bytes sent are not a ${method.input.typeName}`, { cause });
-  }
-  return {
-    stream: false,
-    service: method.parent,
-    method,
-    requestMethod: context.requestMethod,
-    url: context.url,
-    signal: context.signal,
-    header: context.requestHeader,
-    contextValues: context.values,
-    message,
-  };
-}
-
-function safe(error: unknown): ConnectError {
-  return error instanceof ConnectError ? error : commonError('INTERNAL', 'internal error', { cause: error });
-}
-
-function statusOf(error: ConnectError): StatusObject {
-  try {
-    return toGrpcStatus(error);
-  } catch (cause) {
-    return toGrpcStatus(commonError('INTERNAL', 'internal error', { cause }));
+  #run(work: Promise<void>): void {
+    const running = work.finally(() => this.#running.delete(running));
+    this.#running.add(running);
   }
 }
 

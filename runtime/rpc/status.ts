@@ -3,6 +3,7 @@ import { anyPack } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { Metadata, type ServiceError, type StatusObject } from '@grpc/grpc-js';
 import { StatusSchema } from '../../gen/google/rpc/status_pb.ts';
+import { commonError } from './errors.ts';
 import { toHeaders, toMetadata } from './metadata.ts';
 
 // https://grpc.io/docs/guides/error/#richer-error-model
@@ -27,6 +28,20 @@ export function toGrpcStatus(error: ConnectError): StatusObject {
     metadata.set(DETAILS_KEY, Buffer.from(toBinary(StatusSchema, status)));
   }
   return { code: error.code as number, details: message, metadata };
+}
+
+/** What was thrown, as an error that may be sent. */
+export function safeError(error: unknown): ConnectError {
+  return error instanceof ConnectError ? error : commonError('INTERNAL', 'internal error', { cause: error });
+}
+
+/** `toGrpcStatus`, or INTERNAL when the error holds what cannot be sent. */
+export function safeStatus(error: ConnectError): StatusObject {
+  try {
+    return toGrpcStatus(error);
+  } catch (cause) {
+    return toGrpcStatus(commonError('INTERNAL', 'internal error', { cause }));
+  }
 }
 
 /** The status that grpc-js received, or made itself, as a Connect error. */

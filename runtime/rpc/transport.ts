@@ -8,13 +8,14 @@ import {
   type UnaryResponse,
 } from '@connectrpc/connect';
 import { type ChannelCredentials, Client, credentials, type Metadata, type StatusObject } from '@grpc/grpc-js';
+import { clientConnections, type ConnectionOptions } from './connections.ts';
 import { timeoutOf } from './deadline.ts';
 import { toHeaders, toMetadata } from './metadata.ts';
 import { fromGrpcStatus } from './status.ts';
 import { unaryTransport } from './unary-transport.ts';
 
 /** Where a transport connects to, and how. */
-export interface GrpcTransportOptions {
+export interface GrpcTransportOptions extends Pick<ConnectionOptions, 'keepaliveMs'> {
   /** A grpc-js target: `127.0.0.1:50052`, or `dns:///stock-svc:50052`, whose addresses are used in turn. */
   target: string;
   /** Outermost first. Default: none. */
@@ -34,12 +35,13 @@ export interface GrpcTransportOptions {
 export function createGrpcTransport(options: GrpcTransportOptions): Transport & { close: () => void } {
   const client = new Client(options.target, options.credentials ?? credentials.createInsecure(), {
     'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
+    // With no retry policy in it grpc-js repeats just what a server has certainly not looked at: refused by a GOAWAY, or never sent.
     'grpc.service_config_disable_resolution': 1,
-    'grpc.enable_retries': 0,
     'grpc.max_receive_message_length': options.maxMessageBytes ?? 4 * 1024 * 1024,
     // A server that comes back is found within a second, not after grpc-js's default of up to two minutes.
     'grpc.initial_reconnect_backoff_ms': 100,
     'grpc.max_reconnect_backoff_ms': 1000,
+    ...clientConnections(options),
   });
   const transport = unaryTransport(options.interceptors ?? [], (request) =>
     // grpc-js throws on a header that cannot be sent, and after close().

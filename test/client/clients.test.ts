@@ -101,6 +101,19 @@ describe('a client for browsers', () => {
     assert.deepEqual([timeout, none, user], ['700', undefined, '1']);
   });
 
+  it('shows the token of the moment at each attempt', async () => {
+    const seen: IncomingHttpHeaders[] = [];
+    const away = () => Promise.reject(commonError('SERVICE_UNAVAILABLE', 'away'));
+    const door = await openWebDoor({ getOrder: away }, seen);
+    let tokens = 0;
+    await failureOf(createOrderClient(door.baseUrl, { token: () => `t${++tokens}` }).getOrder({}));
+    await door.close();
+    assert.deepEqual(
+      seen.map(({ authorization }) => authorization),
+      ['Bearer t1', 'Bearer t2', 'Bearer t3', 'Bearer t4'],
+    );
+  });
+
   it('takes a connection that fails for UNAVAILABLE', async () => {
     const door = await openWebDoor({});
     await door.close();

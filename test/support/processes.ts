@@ -9,7 +9,7 @@ export interface ServiceProcess {
   readonly lines: Record<string, unknown>[];
   /** What it has written to standard error so far. */
   readonly stderr: () => string;
-  /** Where it listens. Rejects when it ends before it does. */
+  /** Where it listens, when it serves. Rejects when it ends before it does. */
   readonly address: Promise<string>;
   /** How it ended: its exit code, or the signal that killed it. */
   readonly ended: Promise<number | NodeJS.Signals | null>;
@@ -22,16 +22,16 @@ export function startProcess(service: 'order-svc' | 'stock-svc', env: Record<str
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const lines: Record<string, unknown>[] = [];
-  const listening = Promise.withResolvers<string>();
+  const started = Promise.withResolvers<string>();
   let stderr = '';
   child.stderr.on('data', (chunk) => (stderr += String(chunk)));
   createInterface(child.stdout).on('line', (line) => {
     const entry = JSON.parse(line) as Record<string, unknown>;
     lines.push(entry);
-    if (entry['message'] === 'listening') listening.resolve(String(entry['address']));
+    if (entry['message'] === 'started') started.resolve(String(entry['address']));
   });
   const ended = once(child, 'close').then(([code, signal]) => (code ?? signal) as number | NodeJS.Signals | null);
-  void ended.then((how) => listening.reject(new Error(`${service} ended with ${how}: ${stderr}`)));
-  listening.promise.catch(() => {});
-  return { child, lines, stderr: () => stderr, address: listening.promise, ended };
+  void ended.then((how) => started.reject(new Error(`${service} ended with ${how}: ${stderr}`)));
+  started.promise.catch(() => {});
+  return { child, lines, stderr: () => stderr, address: started.promise, ended };
 }

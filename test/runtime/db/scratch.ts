@@ -30,10 +30,10 @@ export class Scratch {
   }
 
   /** A pool whose connections go through a proxy. */
-  async openBehindProxy(): Promise<{ proxy: SqlProxy; db: Sequelize }> {
+  async openBehindProxy(options: Partial<DatabaseOptions> = {}): Promise<{ proxy: SqlProxy; db: Sequelize }> {
     const proxy = await SqlProxy.to(this.url);
     this.#proxies.push(proxy);
-    return { proxy, db: this.open({ url: proxy.url }) };
+    return { proxy, db: this.open({ ...options, url: proxy.url }) };
   }
 
   async drop(): Promise<void> {

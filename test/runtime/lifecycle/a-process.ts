@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { loadConfig, databaseUrl } from '../../../runtime/lifecycle/config.ts';
 import { runProcess } from '../../../runtime/lifecycle/run-process.ts';
 import { z } from 'zod';
@@ -6,7 +7,7 @@ import { z } from 'zod';
 
 const say = (line: string) => console.log(line);
 
-await runProcess('a-service', async (env) => {
+await runProcess('a-service', async (env, signal) => {
   const alive = setInterval(() => {}, 1000);
   const stop = async () => {
     say('stopping');
@@ -19,7 +20,21 @@ await runProcess('a-service', async (env) => {
   if (env['BEHAVIOUR'] === 'start-fails') throw new Error('no start');
   if (env['BEHAVIOUR'] === 'stray') setImmediate(() => void Promise.reject(new Error('astray')));
   if (env['BEHAVIOUR'] === 'warns') console.warn('a library', 'warns');
-  await Promise.resolve();
+  if (env['BEHAVIOUR'] === 'starts-for-ever') {
+    say('starting');
+    await sleep(1e9, undefined, { signal }).catch(() => {});
+    say('gave up');
+    signal.throwIfAborted();
+  }
+  if (env['BEHAVIOUR'] === 'starts-on') {
+    say('starting');
+    await sleep(1e9, undefined, { signal }).catch(() => {});
+  }
+  if (env['BEHAVIOUR'] === 'start-hangs') {
+    say('starting');
+    signal.addEventListener('abort', () => say('told'));
+    await new Promise(() => {});
+  }
   say('started');
   return { stop };
 });

@@ -10,6 +10,7 @@ import {
   logLevel,
   optionalText,
   requireTogether,
+  onOff,
 } from '../../../runtime/lifecycle/config.ts';
 
 const schema = z.object({
@@ -17,6 +18,7 @@ const schema = z.object({
   LISTEN_ADDRESS: listenAddress('127.0.0.1:50051'),
   POOL_SIZE: integer(1, 500, 10),
   LOG_LEVEL: logLevel,
+  REFLECTION: onOff('on'),
 });
 const url = 'mysql://user:password@db:3306/orders';
 
@@ -43,6 +45,7 @@ describe('loadConfig', () => {
       LISTEN_ADDRESS: '127.0.0.1:50051',
       POOL_SIZE: 7,
       LOG_LEVEL: 'info',
+      REFLECTION: 'on',
     });
   });
 
@@ -140,5 +143,12 @@ describe('logLevel', () => {
   it('takes the levels of the log and nothing else', () => {
     assert.deepEqual(refused('LOG_LEVEL', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']), []);
     assert.deepEqual(refused('LOG_LEVEL', ['INFO', 'verbose', '30']), ['INFO', 'verbose', '30']);
+  });
+});
+
+describe('onOff', () => {
+  it('takes on and off and nothing else', () => {
+    assert.deepEqual(refused('REFLECTION', ['on', 'off']), []);
+    assert.deepEqual(refused('REFLECTION', ['ON', 'true', '1', 'yes']), ['ON', 'true', '1', 'yes']);
   });
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createContextValues } from '@connectrpc/connect';
 import { pino } from 'pino';
+import { commonError } from '../../../runtime/rpc/errors.ts';
 import { CallLog, callLogOf, createLogger, setCallLog } from '../../../runtime/lifecycle/logger.ts';
 
 describe("a call's log", () => {
@@ -38,7 +39,27 @@ describe('createLogger', () => {
     assert.equal(createLogger('stock-svc', 'silent').isLevelEnabled('fatal'), false);
   });
 
+  it('logs an error of the catalogue, whose details are no JSON', () => {
+    const error = commonError('SERVICE_UNAVAILABLE', 'no worker id', { cause: new Error('why') });
+    const line = logged(Object.assign(error, { tokens: 3n }));
+    assert.deepEqual([line['type'], line['tokens']], ['ConnectError', '3']);
+    assert.match(String(line['stack']), /no worker id[^]*why/);
+  });
+
+  it('logs no statement, which holds what users have sent', () => {
+    const error = Object.assign(new Error('syntax'), { sql: "SELECT 'secret'", parameters: ['secret'], errno: 1064 });
+    const line = logged(error);
+    assert.equal(line['errno'], 1064);
+    assert.doesNotMatch(JSON.stringify(line), /secret/);
+  });
+
   it('puts the name of the service on each line', () => {
     assert.deepEqual(createLogger('stock-svc', 'info').bindings(), { service: 'stock-svc' });
   });
 });
+
+/** What stands under `err` in the log. */
+function logged(err: Error): Record<string, unknown> {
+  const logger = createLogger('stock-svc', 'info') as unknown as Record<symbol, { err: (error: Error) => unknown }>;
+  return JSON.parse(JSON.stringify(logger[pino.symbols.serializersSym]!.err(err))) as Record<string, unknown>;
+}

@@ -38,6 +38,23 @@ describe('runProcess', () => {
     });
   }
 
+  it('gives up a start half way, and exits 0', async () => {
+    const { code, said, log } = await run('starts-for-ever', { starting: 'SIGTERM' });
+    assert.deepEqual(said, ['starting', 'gave up']);
+    assert.deepEqual([code, log], [0, ['30 a-service: stopping']]);
+  });
+
+  it('stops at once what was told to stop while it started, and had started nevertheless', async () => {
+    const { code, said } = await run('starts-on', { starting: 'SIGTERM' });
+    const order = said.filter((line) => line !== 'ready');
+    assert.deepEqual([code, order], [0, ['starting', 'started', 'stopping', 'stopped']]);
+  });
+
+  it('exits 1 at once on a second signal during the start', async () => {
+    const { code, said } = await run('start-hangs', { starting: 'SIGTERM', told: 'SIGTERM' });
+    assert.deepEqual([code, said], [1, ['starting', 'told']]);
+  });
+
   it('exits 1 at once on a second signal', async () => {
     const { code, said } = await run('stop-hangs', { ready: 'SIGTERM', stopping: 'SIGINT' });
     assert.deepEqual([code, said.at(-1)], [1, 'stopping']);

@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
-import { Code, type ConnectError, type Interceptor } from '@connectrpc/connect';
-import { Client, credentials, type ServiceError } from '@grpc/grpc-js';
+import { Code, type Interceptor } from '@connectrpc/connect';
 import { StockService } from '../../../gen/ordersystem/stock/v1/stock_service_pb.ts';
 import { reasonOf } from '../../../runtime/rpc/errors.ts';
 import { GrpcHost } from '../../../runtime/rpc/host.ts';
-import { fromGrpcStatus } from '../../../runtime/rpc/status.ts';
-import { failureOf, Rig } from './rig.ts';
+import { failureOf, Rig, sendBytes } from './rig.ts';
 
 const RESTORE = '/ordersystem.stock.v1.StockService/Restore';
 
@@ -79,22 +77,32 @@ describe('GrpcHost', () => {
     await assert.rejects(rig.serve({ restore: () => ({}) }, {}, address), /EADDRINUSE/);
   });
 
-  it('refuses a service with a method that is not unary', () => {
-    const host = new GrpcHost({ interceptors: [], deadline: { defaultMs: 1, maxMs: 1 } });
-    const methods = [{ ...StockService.methods[0]!, methodKind: 'server_streaming' }];
-    assert.throws(() => host.add({ ...StockService, methods } as never, {}), /StockService\.Deduct is not unary/);
+  it('refuses a request with too much metadata, whatever its kind, and lives on', async () => {
+    const client = await rig.clientOf({ restore: () => ({}) });
+    const ask = (bytes: number, name = 'x-note') => client.restore({}, { headers: { [name]: 'A'.repeat(bytes) } });
+    assert.ok(await ask(15_000));
+    for (const [bytes, name] of [
+      [16_384, 'x-note'],
+      [60_000, 'x-note'],
+      [24_000, 'x-note-bin'],
+    ] as const) {
+      const error = await failureOf(ask(bytes, name));
+      assert.equal(reasonOf(error), 'INVALID_REQUEST');
+      assert.match(error.rawMessage, /^metadata: must have at most 16384 bytes, had \d+$/);
+    }
+    // More than Node lets in at all.
+    await failureOf(ask(100_000));
+    assert.ok(await ask(15_000));
+  });
+
+  it('refuses methods for which it has no way: with interceptors all that are not unary, without them streams of requests', () => {
+    const host = new GrpcHost({ interceptors: [(next) => next], deadline: { defaultMs: 1, maxMs: 1 } });
+    const add = (methodKind: string, ...interceptors: Interceptor[][]) => {
+      const methods = [{ ...StockService.methods[0]!, methodKind }];
+      host.add({ ...StockService, methods } as never, { deduct: () => ({}) }, ...interceptors);
+    };
+    assert.throws(() => add('server_streaming'), /StockService\.Deduct is not unary/);
+    assert.throws(() => add('client_streaming', []), /StockService\.Deduct is not unary/);
+    add('server_streaming', []);
   });
 });
-
-async function sendBytes(address: string, path: string, bytes: Buffer): Promise<ConnectError> {
-  const client = new Client(address, credentials.createInsecure());
-  try {
-    const same = (buffer: Buffer) => buffer;
-    const error = await new Promise<ServiceError | null>((resolve) => {
-      client.makeUnaryRequest(path, same, same, bytes, resolve);
-    });
-    return fromGrpcStatus(error!);
-  } finally {
-    client.close();
-  }
-}

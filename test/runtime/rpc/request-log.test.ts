@@ -7,7 +7,7 @@ import { StockService } from '../../../gen/ordersystem/stock/v1/stock_service_pb
 import { callLogOf } from '../../../runtime/lifecycle/logger.ts';
 import { commonError, reasonOf } from '../../../runtime/rpc/errors.ts';
 import { requestLog } from '../../../runtime/rpc/request-log.ts';
-import { failureOf, Rig, type StockImpl } from './rig.ts';
+import { failureOf, Rig, sendBytes, type StockImpl } from './rig.ts';
 
 describe('requestLog', () => {
   const rig = new Rig();
@@ -15,12 +15,16 @@ describe('requestLog', () => {
   beforeEach(() => (lines = []));
   afterEach(() => rig.close());
 
-  /** A client of a host whose only interceptor is the log. */
-  async function clientOf(impl: StockImpl, deadline = { defaultMs: 5000, maxMs: 5000 }) {
+  /** A host whose only interceptor is the log. Returns its address. */
+  async function serve(impl: StockImpl, deadline = { defaultMs: 5000, maxMs: 5000 }): Promise<string> {
     const stream = { write: (text: string) => void lines.push(JSON.parse(text) as Record<string, unknown>) };
     const logger = pino({ messageKey: 'message', base: null, formatters: { level: (level) => ({ level }) } }, stream);
     const { address } = await rig.serve(impl, { interceptors: [requestLog(logger)], deadline });
-    return createClient(StockService, rig.transport(address));
+    return address;
+  }
+
+  async function clientOf(...parameters: Parameters<typeof serve>) {
+    return createClient(StockService, rig.transport(await serve(...parameters)));
   }
 
   /** The only line, without what differs from run to run. */
@@ -46,6 +50,19 @@ describe('requestLog', () => {
     assert.equal(reasonOf(await failureOf(client.restore({}))), 'INVALID_REQUEST');
     const reason = { code: 'InvalidArgument', reason: 'INVALID_REQUEST', message: 'order_no: is missing' };
     assert.deepEqual(line(), { level: 'info', rpc: 'Restore', ...reason });
+  });
+
+  it('writes one line for bytes that are no message', async () => {
+    const address = await serve({ restore: () => assert.fail('called') });
+    await sendBytes(address, `/${StockService.typeName}/Restore`, Buffer.from([0x0a, 0x7f, 0x01]));
+    const message = 'the bytes sent are not a ordersystem.stock.v1.RestoreRequest';
+    assert.deepEqual(line(), {
+      level: 'info',
+      rpc: 'Restore',
+      code: 'InvalidArgument',
+      reason: 'INVALID_REQUEST',
+      message,
+    });
   });
 
   const faults = {

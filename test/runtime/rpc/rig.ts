@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict';
-import { type Client, ConnectError, createClient, type HandlerContext, type ServiceImpl } from '@connectrpc/connect';
+import {
+  type Client,
+  ConnectError,
+  createClient,
+  type HandlerContext,
+  type ServiceImpl,
+  type Transport,
+} from '@connectrpc/connect';
+import { createGrpcTransport as createForeignTransport, Http2SessionManager } from '@connectrpc/connect-node';
+import { Client as GrpcClient, credentials, type ServiceError } from '@grpc/grpc-js';
 import { StockService } from '../../../gen/ordersystem/stock/v1/stock_service_pb.ts';
 import { GrpcHost, type HostOptions } from '../../../runtime/rpc/host.ts';
+import { fromGrpcStatus } from '../../../runtime/rpc/status.ts';
 import { createGrpcTransport, type GrpcTransportOptions } from '../../../runtime/rpc/transport.ts';
 
 export type StockImpl = Partial<ServiceImpl<typeof StockService>>;
@@ -28,6 +38,14 @@ export class Rig {
     return createClient(StockService, this.transport(target, options));
   }
 
+  /** A gRPC transport that is not ours, and does streams. */
+  foreignTransport(address: string): Transport {
+    const baseUrl = `http://${address}`;
+    const sessionManager = new Http2SessionManager(baseUrl);
+    this.#ends.push(() => sessionManager.abort());
+    return createForeignTransport({ baseUrl, sessionManager });
+  }
+
   /** A client of a host that serves `impl`. */
   async clientOf(impl: StockImpl, options: Partial<HostOptions> = {}): Promise<Client<typeof StockService>> {
     return this.client((await this.serve(impl, options)).address);
@@ -35,6 +53,20 @@ export class Rig {
 
   async close(): Promise<void> {
     for (const end of this.#ends.splice(0).reverse()) await end();
+  }
+}
+
+/** Sends what need not be a message. Returns the error that answers it. */
+export async function sendBytes(address: string, path: string, bytes: Buffer): Promise<ConnectError> {
+  const client = new GrpcClient(address, credentials.createInsecure());
+  try {
+    const same = (buffer: Buffer) => buffer;
+    const error = await new Promise<ServiceError | null>((resolve) => {
+      client.makeUnaryRequest(path, same, same, bytes, resolve);
+    });
+    return fromGrpcStatus(error!);
+  } finally {
+    client.close();
   }
 }
 
