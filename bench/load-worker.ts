@@ -10,20 +10,18 @@ import {
 } from '@bufbuild/protobuf';
 import { Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
 import { OrderService } from '../gen/ordersystem/order/v1/order_service_pb.ts';
+import { BareCalls } from './bare-calls.ts';
 import { fixtures } from './fixtures.ts';
 import { type Job, serve } from './worker.ts';
 
 const CONNECTIONS = 4;
 const REPLAYED_KEYS = 10_000;
 
-const clients = process.argv
-  .slice(2)
-  .flatMap((address) =>
-    Array.from(
-      { length: CONNECTIONS },
-      () => new Client(address, credentials.createInsecure(), { 'grpc.use_local_subchannel_pool': 1 }),
-    ),
-  );
+const addresses = process.argv.slice(2).flatMap((address) => Array<string>(CONNECTIONS).fill(address));
+const clients = addresses.map(
+  (address) => new Client(address, credentials.createInsecure(), { 'grpc.use_local_subchannel_pool': 1 }),
+);
+const bare = new BareCalls(addresses);
 const { createOrder, getOrder } = OrderService.method;
 let next = 0;
 
@@ -36,7 +34,7 @@ function call<M extends DescMethodUnary>(
   metadata.set('x-user-id', String(user));
   return new Promise((resolve, reject) => {
     clients[next++ % clients.length]!.makeUnaryRequest(
-      `/${method.parent.typeName}/${method.name}`,
+      pathOf(method),
       (message: MessageShape<M['input']>) => Buffer.from(toBinary(method.input, message)),
       (bytes) => fromBinary(method.output, bytes) as MessageShape<M['output']>,
       create(method.input, request) as MessageShape<M['input']>,
@@ -47,6 +45,7 @@ function call<M extends DescMethodUnary>(
   });
 }
 
+const pathOf = (method: DescMethodUnary) => `/${method.parent.typeName}/${method.name}`;
 const user = (key: string) => 1 + (Number.parseInt(key.slice(0, 6), 16) || 0);
 const item = (productId: number) => ({ productId: BigInt(productId), quantity: 1n });
 const buy = (clientRequestId: string, ...products: number[]) =>
@@ -84,6 +83,11 @@ async function soldOut(): Promise<void> {
 const jobs: Record<string, Job> = {
   'make-known': makeKnown,
   fresh: () => buy(randomUUID(), fixtures.anyProduct()),
+  offered: () => {
+    const clientRequestId = randomUUID();
+    const request = create(createOrder.input, { clientRequestId, items: [item(fixtures.anyProduct())] });
+    return bare.call(pathOf(createOrder), toBinary(createOrder.input, request), user(clientRequestId));
+  },
   items5: () => {
     const first = fixtures.anyProduct();
     return buy(randomUUID(), ...Array.from({ length: 5 }, (_, i) => ((first + i * 19) % 100) + 1));

@@ -4,7 +4,7 @@ import { Memory } from './memory.ts';
 import { rows, type Row } from './rows.ts';
 import { seedOrders } from './seed-orders.ts';
 import { startStack, type Stack } from './stack.ts';
-import { type Sample, summarise, table } from './table.ts';
+import { rate, type Sample, summarise, table } from './table.ts';
 import { usageOf } from './usage.ts';
 
 const options = new Set(process.argv.slice(2).filter((option) => option.startsWith('--')));
@@ -33,7 +33,8 @@ async function run({ cleanup, print }: CommandContext): Promise<number> {
   const broken: string[] = [];
   const play = async (row: Row, round: number) => {
     progress(`round ${round} of ${ROUNDS}: ${row.name}`);
-    const sample = await measure(stack, row);
+    const base = row.to === undefined ? undefined : samples.get(row.to)?.[round - 1];
+    const sample = await measure(stack, row, row.load && base && row.load * rate(base));
     samples.get(row.name)!.push(sample);
     if (row.by === 'services') await memory.count(sample.count);
     if (row.by === 'floor' || round < ROUNDS || quick) return;
@@ -81,10 +82,10 @@ function wantedRows(): Row[] {
   return rows.filter((row) => needed.has(row.name) || more.includes(row.name));
 }
 
-async function measure(stack: Stack, row: Row): Promise<Sample> {
+async function measure(stack: Stack, row: Row, perSecond?: number): Promise<Sample> {
   const worker = row.by === 'floor' ? stack.floor : row.by === 'two' ? stack.loadOfTwo : stack.load;
   const before = await Promise.all(stack.watched.map(usageOf));
-  const measured = await worker.run({ job: row.job, callers: row.callers, durationMs });
+  const measured = await worker.run({ job: row.job, callers: row.callers, perSecond, durationMs });
   const after = await Promise.all(stack.watched.map(usageOf));
   for (const [text, count] of Object.entries(measured.errors)) {
     process.stderr.write(`\n${row.name}: ${count} × ${text}\n`);

@@ -9,6 +9,8 @@ export interface Row {
   readonly to?: string;
   /** Runs once, after all others, with so many orders put there before. */
   readonly ordersBefore?: number;
+  /** In place of callers: requests come at so many times the rate that the row it is compared with had in the same round. */
+  readonly load?: number;
   /** Part of `--quick`. */
   readonly quick?: boolean;
 }
@@ -30,5 +32,8 @@ export const rows: readonly Row[] = [
   { name: 'soldout-64', job: 'soldout', callers: 64, by: 'services', to: 'floor-64' },
   { name: 'get-64', job: 'get', callers: 64, by: 'services', to: 'fresh-64' },
   { name: 'two-by-two-64', job: 'fresh', callers: 64, by: 'two', to: 'floor-64' },
+  { name: 'overload-1x', job: 'offered', callers: 0, by: 'services', to: 'fresh-256', load: 1 },
+  { name: 'overload-2x', job: 'offered', callers: 0, by: 'services', to: 'fresh-256', load: 2 },
+  { name: 'overload-3x', job: 'offered', callers: 0, by: 'services', to: 'fresh-256', load: 3 },
   { name: 'scale-1m-64', job: 'fresh', callers: 64, by: 'services', to: 'fresh-64', ordersBefore: 1_000_000 },
 ];

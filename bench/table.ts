@@ -15,6 +15,8 @@ export interface Result {
   readonly ratio: number | null;
   readonly p50Ms: number;
   readonly p99Ms: number;
+  /** Requests that were refused since there was too much to do. */
+  readonly refusedPerSecond: number;
   readonly errors: number;
   readonly cpuUs: Readonly<Record<string, number>>;
 }
@@ -30,6 +32,7 @@ export function summarise(row: Row, samples: ReadonlyMap<string, readonly Sample
     ratio: base ? round(median(rates.map((one, i) => one / base[i]!)), 2) : null,
     p50Ms: round(median(own.map((sample) => percentile(sample.latenciesMs, 0.5))), 2),
     p99Ms: round(median(own.map((sample) => percentile(sample.latenciesMs, 0.99))), 2),
+    refusedPerSecond: Math.round(median(own.map(({ refused, durationMs }) => refused / (durationMs / 1000)))),
     errors: own.reduce((sum, sample) => sum + Object.values(sample.errors).reduce((a, b) => a + b, 0), 0),
     cpuUs: Object.fromEntries(
       processes.map((name) => [name, Math.round(median(own.map((sample) => sample.cpuUs[name]!)))]),
@@ -37,7 +40,7 @@ export function summarise(row: Row, samples: ReadonlyMap<string, readonly Sample
   };
 }
 
-function rate({ count, durationMs }: Measured): number {
+export function rate({ count, durationMs }: Measured): number {
   return count / (durationMs / 1000);
 }
 
@@ -48,13 +51,23 @@ function round(value: number, digits: number): number {
 /** The lines of the table for a person. */
 export function table(database: string, results: readonly Result[]): string[] {
   const processes = Object.keys(results[0]!.cpuUs);
-  const head = ['row', 'orders/s', 'ratio', 'p50 ms', 'p99 ms', 'errors', ...processes.map((name) => `${name} µs`)];
+  const head = [
+    'row',
+    'orders/s',
+    'ratio',
+    'p50 ms',
+    'p99 ms',
+    'refused/s',
+    'errors',
+    ...processes.map((name) => `${name} µs`),
+  ];
   const body = results.map((result) => [
     result.name,
     String(result.ordersPerSecond),
     result.ratio === null ? '' : result.ratio.toFixed(2),
     result.p50Ms.toFixed(2),
     result.p99Ms.toFixed(2),
+    String(result.refusedPerSecond),
     String(result.errors),
     ...processes.map((name) => String(result.cpuUs[name])),
   ]);

@@ -36,6 +36,8 @@ export interface ServiceOptions {
 export class ServiceProcess {
   /** Resolves to the address when the service serves. Rejects with its last lines when it ends before, or takes too long. */
   readonly ready: Promise<string>;
+  /** Its HTTP address, once `ready` has resolved; empty when it has none. */
+  httpAddress = '';
   /** Rejects with its last lines when the service ends without having been told to; never resolves. */
   readonly died: Promise<never>;
   /** Resolves when its process is gone, however it ended. */
@@ -52,7 +54,7 @@ export class ServiceProcess {
       // A session of its own: Ctrl-C in the terminal reaches this process only, which decides what ends when.
       detached: true,
       // The line that says where it listens is of level info.
-      env: { ...process.env, LOG_LEVEL: 'info', ...env },
+      env: { ...process.env, LOG_LEVEL: 'info', HTTP_LISTEN_ADDRESS: '', ...env },
       stdio: ['pipe', 'pipe', 'pipe'],
     });
     // A service that has ended reads no signal; that is no error of ours.
@@ -65,7 +67,8 @@ export class ServiceProcess {
       lines.on('line', (line) => {
         this.#keep(`${line}\n`);
         onLine?.(line);
-        const address = startedAt(line);
+        const { address, httpAddress } = startedAt(line) ?? {};
+        if (httpAddress !== undefined) this.httpAddress = httpAddress;
         if (address !== undefined) started.resolve(address);
       });
       // Nobody reads them: what splits them would take more of the machine than the service that writes them.
@@ -144,11 +147,11 @@ export class ServiceProcess {
   }
 }
 
-function startedAt(line: string): string | undefined {
+function startedAt(line: string): { address: string; httpAddress: string } | undefined {
   if (!line.startsWith('{')) return undefined;
   try {
-    const { message, address } = JSON.parse(line) as { message?: unknown; address?: unknown };
-    return message === 'started' && typeof address === 'string' ? address : undefined;
+    const { message, address, http_address: httpAddress } = JSON.parse(line) as Record<string, unknown>;
+    return message === 'started' ? { address: String(address), httpAddress: String(httpAddress ?? '') } : undefined;
   } catch {
     // Not one of the service's own lines.
     return undefined;

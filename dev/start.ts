@@ -13,13 +13,16 @@ await runCommand({ name: 'start', run, interruptedStatus: 0 });
 /** Both services until Ctrl-C, or until one of them ends by itself, which is an error. */
 async function run(context: CommandContext): Promise<never> {
   const { print } = context;
-  const { orderAddress, stockAddress, orderUrl, stockUrl, database, dataDir, died } = await startStack(context);
+  const stack = await startStack(context);
+  const { orderAddress, stockAddress, orderHttpAddress, stockHttpAddress, database, dataDir } = stack;
   print(`\norder-svc is on ${orderAddress}, stock-svc on ${stockAddress}, over ${database}. Ctrl-C ends both.`);
+  print(`Over HTTP they are on ${orderHttpAddress} and ${stockHttpAddress}.`);
   if (dataDir) print(`The data stays in ${dataDir}.`);
-  for (const [what, command] of curlCommands(orderAddress, stockAddress, randomUUID()))
+  for (const [what, command] of curlCommands(orderAddress, stockAddress, orderHttpAddress, randomUUID()))
     print(`\n# ${what}\n${command}`);
   // The password of a server that was started here opens nothing else.
-  if (dataDir) print(`\n# hold both databases against what must hold always\n${auditCommand(orderUrl, stockUrl)}`);
+  if (dataDir)
+    print(`\n# hold both databases against what must hold always\n${auditCommand(stack.orderUrl, stack.stockUrl)}`);
   print('');
-  return died;
+  return stack.died;
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import {
   type ConfigCheck,
+  corsOrigins,
   databaseUrl,
   integer,
   isLoopback,
@@ -8,6 +9,7 @@ import {
   loadConfig,
   logLevel,
   onOff,
+  optionalListenAddress,
   optionalText,
   requireTogether,
 } from '../runtime/lifecycle/config.ts';
@@ -25,12 +27,14 @@ const schema = z.object({
   STOCK_TLS_KEY_FILE: optionalText,
   STOCK_TOKEN_FILE: optionalText,
   LISTEN_ADDRESS: listenAddress('127.0.0.1:50051'),
+  HTTP_LISTEN_ADDRESS: optionalListenAddress,
+  HTTP_CORS_ORIGINS: corsOrigins,
   ...identityVariables,
   LOG_LEVEL: logLevel,
   BATCH_SIZE: integer(1, 256, 64),
   DATABASE_POOL_SIZE: integer(2, 1000, 10),
-  DEFAULT_DEADLINE_MS: integer(100, 600_000, 5_000),
-  MAX_DEADLINE_MS: integer(100, 600_000, 30_000),
+  MAX_CALLS: integer(1, 1_000_000, 512),
+  MAX_NEW_ORDERS: integer(1, 1_000_000, 256),
   STOCK_ATTEMPT_MS: integer(10, 600_000, 2_000),
   COMPENSATION_MS: integer(100, 600_000, 3_000),
   CLAIM_MARGIN_MS: integer(0, 600_000, 10_000),

@@ -10,9 +10,11 @@ import { Readiness } from '../runtime/lifecycle/readiness.ts';
 import type { Running } from '../runtime/lifecycle/run-process.ts';
 import { startServing } from '../runtime/lifecycle/start-serving.ts';
 import { addStandardServices } from '../runtime/rpc/add-standard-services.ts';
+import { circuitInterceptor } from '../runtime/rpc/circuit.ts';
 import { deadlineInterceptor } from '../runtime/rpc/deadline.ts';
-import { GrpcHost } from '../runtime/rpc/host.ts';
+import { type Addresses, Doors } from '../runtime/rpc/doors.ts';
 import { openIdentity } from '../runtime/rpc/identity/open-identity.ts';
+import { admission, Bound } from '../runtime/rpc/overload.ts';
 import { requestLog } from '../runtime/rpc/request-log.ts';
 import { retryInterceptor } from '../runtime/rpc/retry.ts';
 import { startGate } from '../runtime/rpc/start-gate.ts';
@@ -25,6 +27,7 @@ import { OrderNumbers } from './domain/order-numbers.ts';
 import { expireOnce } from './life/expiry.ts';
 import { Outbox } from './outbox/outbox.ts';
 import { publisherFor } from './outbox/publishers.ts';
+import { orderDeadlines } from './rpc/deadlines.ts';
 import { orderService } from './rpc/order-service.ts';
 import { createBatches } from './saga/batches.ts';
 import { InFlight } from './saga/in-flight.ts';
@@ -39,7 +42,7 @@ export async function startOrderService(
   config: OrderConfig,
   logger: Logger,
   signal: AbortSignal = new AbortController().signal,
-): Promise<Running & { address: string }> {
+): Promise<Running & Addresses> {
   const stockCredentials = openStockCredentials(config, logger);
   const identity = openIdentity(config, logger);
   const db = openOrderDb({ url: config.DATABASE_URL, poolSize: config.DATABASE_POOL_SIZE });
@@ -49,8 +52,9 @@ export async function startOrderService(
     target: config.STOCK_TARGET,
     credentials: stockCredentials.credentials,
     interceptors: [
-      deadlineInterceptor(config.DEFAULT_DEADLINE_MS),
+      deadlineInterceptor(config.COMPENSATION_MS),
       retryInterceptor({ attemptTimeoutMs: config.STOCK_ATTEMPT_MS }),
+      circuitInterceptor({ name: 'stock-svc', attemptTimeoutMs: config.STOCK_ATTEMPT_MS, logger }),
       ...stockCredentials.interceptors,
     ],
   });
@@ -64,11 +68,18 @@ export async function startOrderService(
     intervalMs: config.HEALTH_INTERVAL_MS,
     logger,
   });
-  const host = new GrpcHost({
+  const doors = new Doors({
     tls: identity.tls,
-    interceptors: [requestLog(logger), startGate(readiness), identity.interceptor],
-    deadline: { defaultMs: config.DEFAULT_DEADLINE_MS, maxMs: config.MAX_DEADLINE_MS },
+    interceptors: [
+      admission(new Bound('calls', config.MAX_CALLS, logger)),
+      requestLog(logger),
+      startGate(readiness),
+      identity.interceptor,
+    ],
+    deadline: orderDeadlines,
     maxConnectionAgeMs: config.CONNECTION_AGE_MS,
+    corsOrigins: config.HTTP_CORS_ORIGINS,
+    notReady: () => readiness.problems(),
   });
   const publisher = publisherFor(config.EVENTS_URL)!(config.EVENTS_FORMAT, logger);
   const outboxOptions = {
@@ -84,6 +95,7 @@ export async function startOrderService(
     stock,
     numbers,
     inFlight: new InFlight(),
+    newOrders: new Bound('new orders', config.MAX_NEW_ORDERS, logger),
     batches: createBatches(db, stock, outbox.handOver, config.BATCH_SIZE),
     wakeRelay: () => outbox.wake(),
     claimMarginMs: config.CLAIM_MARGIN_MS,
@@ -102,7 +114,7 @@ export async function startOrderService(
   };
   const stop = async () => {
     await readiness.drain(config.DRAIN_DELAY_MS);
-    await host.stop(config.DRAIN_MS);
+    await doors.stop(config.DRAIN_MS);
     await Promise.all(loops.map((one) => one.stop()));
     await outbox.stop();
     await lease.release(numbers.lastMs).catch((err: unknown) => logger.warn({ err }, 'worker id not given back'));
@@ -114,13 +126,13 @@ export async function startOrderService(
     await db.sequelize.close();
   };
   try {
-    host.add(OrderService, orderService(saga));
-    addStandardServices(host, [OrderService], { readiness, reflection: config.REFLECTION === 'on' });
-    const listen = () => host.listen(config.LISTEN_ADDRESS);
-    const address = await startServing({ prepare, listen, signal, logger });
+    doors.add(OrderService, orderService(saga));
+    addStandardServices(doors.grpc, [OrderService], { readiness, reflection: config.REFLECTION === 'on' });
+    const at = { address: config.LISTEN_ADDRESS, httpAddress: config.HTTP_LISTEN_ADDRESS };
+    const addresses = await startServing({ prepare, listen: () => doors.listen(at), signal, logger });
     await outbox.start();
     loops.forEach((one) => one.start());
-    return { address, stop };
+    return { ...addresses, stop };
   } catch (error) {
     await stop();
     throw error;

@@ -1,5 +1,3 @@
-import { commonError } from './rpc/errors.ts';
-
 /** How operations of one kind are done together. */
 export interface GroupCommitOptions<Input, Output> {
   /**
@@ -23,8 +21,6 @@ export interface GroupCommitOptions<Input, Output> {
   spareLanes?: number;
   /** Milliseconds. Default 30. */
   stallMs?: number;
-  /** Most inputs that wait; one more is refused with UNAVAILABLE. Default 10,000. */
-  maxWaiting?: number;
 }
 
 interface Waiting<Input, Output> {
@@ -37,7 +33,8 @@ interface Waiting<Input, Output> {
 
 /**
  * Group commit: operations that wait at the same time go out together, first come, first served. No batch waits to be filled: it is
- * what gathered while the last one was at work, so one caller alone never waits.
+ * what gathered while the last one was at work, so one caller alone never waits. How many may wait is for the door to say, by which
+ * they came in.
  *
  * @see https://dev.mysql.com/doc/refman/8.4/en/commit.html for what it is to the server: one flush for all of them.
  */
@@ -46,7 +43,6 @@ export class GroupCommit<Input, Output> {
   readonly #lanes: number;
   readonly #spareLanes: number;
   readonly #stallMs: number;
-  readonly #maxWaiting: number;
   #waiting: Waiting<Input, Output>[] = [];
   #running = 0;
   #scheduled = false;
@@ -57,7 +53,6 @@ export class GroupCommit<Input, Output> {
     this.#lanes = options.lanes ?? 1;
     this.#spareLanes = options.spareLanes ?? 8;
     this.#stallMs = options.stallMs ?? 30;
-    this.#maxWaiting = options.maxWaiting ?? 10_000;
   }
 
   /**
@@ -68,10 +63,6 @@ export class GroupCommit<Input, Output> {
    */
   submit(input: Input, signal?: AbortSignal): Promise<Output> {
     return new Promise((resolve, reject) => {
-      if (this.#waiting.length >= this.#maxWaiting) {
-        reject(commonError('SERVICE_UNAVAILABLE', 'too many requests are waiting'));
-        return;
-      }
       this.#waiting.push({ input, signal, since: performance.now(), resolve, reject });
       this.#schedule();
     });

@@ -7,13 +7,15 @@ import { Readiness } from '../runtime/lifecycle/readiness.ts';
 import type { Running } from '../runtime/lifecycle/run-process.ts';
 import { startServing } from '../runtime/lifecycle/start-serving.ts';
 import { addStandardServices } from '../runtime/rpc/add-standard-services.ts';
-import { GrpcHost } from '../runtime/rpc/host.ts';
+import { type Addresses, Doors } from '../runtime/rpc/doors.ts';
 import { openIdentity } from '../runtime/rpc/identity/open-identity.ts';
+import { admission, Bound } from '../runtime/rpc/overload.ts';
 import { requestLog } from '../runtime/rpc/request-log.ts';
 import { startGate } from '../runtime/rpc/start-gate.ts';
 import type { StockConfig } from './config.ts';
 import { stockTables } from './db/migrations/001-stock.ts';
 import { openStockDb } from './db/models.ts';
+import { stockDeadlines } from './rpc/deadlines.ts';
 import { stockScopes } from './rpc/scopes.ts';
 import { stockService } from './rpc/stock-service.ts';
 
@@ -24,7 +26,7 @@ export async function startStockService(
   config: StockConfig,
   logger: Logger,
   signal: AbortSignal = new AbortController().signal,
-): Promise<Running & { address: string }> {
+): Promise<Running & Addresses> {
   const identity = openIdentity(config, logger);
   const db = openStockDb({ url: config.DATABASE_URL, poolSize: config.DATABASE_POOL_SIZE });
   const probe = openDatabase({ url: config.DATABASE_URL, poolSize: 1 });
@@ -33,11 +35,19 @@ export async function startStockService(
     intervalMs: config.HEALTH_INTERVAL_MS,
     logger,
   });
-  const host = new GrpcHost({
+  const doors = new Doors({
     tls: identity.tls,
-    interceptors: [requestLog(logger), startGate(readiness), identity.interceptor, stockScopes],
-    deadline: { defaultMs: config.DEFAULT_DEADLINE_MS, maxMs: config.MAX_DEADLINE_MS },
+    interceptors: [
+      admission(new Bound('calls', config.MAX_CALLS, logger)),
+      requestLog(logger),
+      startGate(readiness),
+      identity.interceptor,
+      stockScopes,
+    ],
+    deadline: stockDeadlines,
     maxConnectionAgeMs: config.CONNECTION_AGE_MS,
+    corsOrigins: config.HTTP_CORS_ORIGINS,
+    notReady: () => readiness.problems(),
   });
   const prepare = async () => {
     await migrate(db.sequelize, [stockTables], logger);
@@ -45,18 +55,18 @@ export async function startStockService(
   };
   const stop = async () => {
     await readiness.drain(config.DRAIN_DELAY_MS);
-    await host.stop(config.DRAIN_MS);
+    await doors.stop(config.DRAIN_MS);
     await readiness.stop();
     await probe.close();
     identity.close();
     await db.sequelize.close();
   };
   try {
-    host.add(StockService, stockService(db, config.BATCH_SIZE));
-    addStandardServices(host, [StockService], { readiness, reflection: config.REFLECTION === 'on' });
-    const listen = () => host.listen(config.LISTEN_ADDRESS);
-    const address = await startServing({ prepare, listen, signal, logger });
-    return { address, stop };
+    doors.add(StockService, stockService(db, config.BATCH_SIZE));
+    addStandardServices(doors.grpc, [StockService], { readiness, reflection: config.REFLECTION === 'on' });
+    const at = { address: config.LISTEN_ADDRESS, httpAddress: config.HTTP_LISTEN_ADDRESS };
+    const addresses = await startServing({ prepare, listen: () => doors.listen(at), signal, logger });
+    return { ...addresses, stop };
   } catch (error) {
     await stop();
     throw error;

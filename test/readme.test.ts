@@ -5,11 +5,15 @@ import { Code } from '@connectrpc/connect';
 import { z } from 'zod';
 import { rules } from '../ops/audit/findings.ts';
 import { variables } from '../ops/config.ts';
+import { OrderService } from '../gen/ordersystem/order/v1/order_service_pb.ts';
+import { StockService } from '../gen/ordersystem/stock/v1/stock_service_pb.ts';
 import { loadOrderConfig } from '../order-svc/config.ts';
 import { orderReasons } from '../order-svc/domain/reasons.ts';
+import { orderDeadlines } from '../order-svc/rpc/deadlines.ts';
 import type { Reason } from '../runtime/rpc/errors.ts';
 import { loadStockConfig } from '../stock-svc/config.ts';
 import { stockReasons } from '../stock-svc/domain/reasons.ts';
+import { stockDeadlines } from '../stock-svc/rpc/deadlines.ts';
 
 const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
 const proto = ['order', 'stock']
@@ -47,6 +51,24 @@ describe('README', () => {
   it('and the contracts name the same reasons', () => {
     for (const name of Object.keys({ ...orderReasons, ...stockReasons }))
       assert.match(proto, new RegExp(`\`${name}\``));
+  });
+
+  const deadlines = [
+    ...OrderService.methods.map((method) => ({ name: method.name, ...orderDeadlines(method) })),
+    ...StockService.methods.map((method) => ({ name: method.name, ...stockDeadlines(method) })),
+  ].map(({ name, defaultMs, maxMs }) => [name, `${defaultMs / 1000} s`, `${maxMs / 1000} s`]);
+
+  it('lists the deadline of every RPC', () => {
+    assert.deepEqual(table('Deadlines, retries, overload'), deadlines);
+  });
+
+  it('and the contracts say the same deadlines', () => {
+    const commented = [...proto.matchAll(/((?: *\/\/.*\n)+) *rpc (\w+)/g)].map(([, comment, name]) => {
+      const text = comment!.replaceAll(/\s*\/\/\s*/g, ' ');
+      const [, ...times] = /Deadline: (\d+ s) when the caller sets none, (\d+ s) at most\./.exec(text) ?? [];
+      return [name, ...times];
+    });
+    assert.deepEqual(commented, deadlines);
   });
 
   it('lists every variable with its default and whose it is', () => {

@@ -10,6 +10,8 @@ import { requireFreePort } from './require-free-port.ts';
 export interface Stack {
   readonly orderAddress: string;
   readonly stockAddress: string;
+  readonly orderHttpAddress: string;
+  readonly stockHttpAddress: string;
   /** The databases of the services. */
   readonly orderUrl: string;
   readonly stockUrl: string;
@@ -22,11 +24,11 @@ export interface Stack {
 
 /** Starts a database and both services, with some products in stock; they end with the command. */
 export async function startStack({ cleanup, print }: CommandContext): Promise<Stack> {
-  const orderListen = process.env['ORDER_LISTEN_ADDRESS'] || '127.0.0.1:50051';
-  const stockListen = process.env['STOCK_LISTEN_ADDRESS'] || '127.0.0.1:50052';
+  const orderListen = await freeAddress('ORDER_LISTEN_ADDRESS', '127.0.0.1:50051');
+  const stockListen = await freeAddress('STOCK_LISTEN_ADDRESS', '127.0.0.1:50052');
+  const orderHttpListen = await freeAddress('ORDER_HTTP_LISTEN_ADDRESS', '127.0.0.1:8080');
+  const stockHttpListen = await freeAddress('STOCK_HTTP_LISTEN_ADDRESS', '127.0.0.1:8081');
   const dataDir = process.env['DATA_DIR'] || fileURLToPath(new URL('../../.data', import.meta.url));
-  await requireFreePort(orderListen, 'ORDER_LISTEN_ADDRESS');
-  await requireFreePort(stockListen, 'STOCK_LISTEN_ADDRESS');
 
   print('finding a database…');
   const server = await startDatabase({ durability: 'full', dataDir, log: print });
@@ -37,7 +39,7 @@ export async function startStack({ cleanup, print }: CommandContext): Promise<St
   const stockSvc = cleanup.adopt(
     new ServiceProcess({
       name: 'stock-svc',
-      env: { DATABASE_URL: stockDb, LISTEN_ADDRESS: stockListen },
+      env: { DATABASE_URL: stockDb, LISTEN_ADDRESS: stockListen, HTTP_LISTEN_ADDRESS: stockHttpListen },
       onLine: print,
     }),
     (service) => service.stop(),
@@ -46,7 +48,12 @@ export async function startStack({ cleanup, print }: CommandContext): Promise<St
   const orderSvc = cleanup.adopt(
     new ServiceProcess({
       name: 'order-svc',
-      env: { DATABASE_URL: orderDb, LISTEN_ADDRESS: orderListen, STOCK_TARGET: stockAddress },
+      env: {
+        DATABASE_URL: orderDb,
+        LISTEN_ADDRESS: orderListen,
+        HTTP_LISTEN_ADDRESS: orderHttpListen,
+        STOCK_TARGET: stockAddress,
+      },
       onLine: print,
     }),
     (service) => service.stop(),
@@ -59,10 +66,19 @@ export async function startStack({ cleanup, print }: CommandContext): Promise<St
   return {
     orderAddress,
     stockAddress,
+    orderHttpAddress: orderSvc.httpAddress,
+    stockHttpAddress: stockSvc.httpAddress,
     orderUrl: orderDb,
     stockUrl: stockDb,
     database: server.version,
     dataDir: server.source === 'url' ? undefined : dataDir,
     died,
   };
+}
+
+/** The address that a variable names, or else the usual one. */
+async function freeAddress(variable: string, usual: string): Promise<string> {
+  const address = process.env[variable] || usual;
+  await requireFreePort(address, variable);
+  return address;
 }

@@ -3,7 +3,7 @@ import type { StockService } from '../../gen/ordersystem/stock/v1/stock_service_
 import type { LeasedEvent } from '../db/events.ts';
 import { AwayError } from './publisher.ts';
 
-const AWAY = new Set([Code.Unavailable, Code.DeadlineExceeded]);
+const AWAY = new Set([Code.Unavailable, Code.DeadlineExceeded, Code.ResourceExhausted]);
 
 /** Does what a STOCK_RESTORE asks for. @throws AwayError when stock-svc could not be asked. */
 export async function restoreStock(stock: Client<typeof StockService>, event: LeasedEvent, timeoutMs: number) {

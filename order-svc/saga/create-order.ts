@@ -23,12 +23,15 @@ export async function createOrder(saga: Saga, intent: Intent, call: Call): Promi
       await waitForLocalAttempt(local, intent, call);
       continue;
     }
+    // Only here it is known that it is no repeat: a new order, which is the first to be refused when there is too much to do.
+    const leave = saga.newOrders.enter();
     const over = saga.inFlight.begin(intent);
     try {
       const outcome = await attempt(saga, intent, call);
       if (outcome) return outcome;
     } finally {
       over();
+      leave();
     }
   }
 }

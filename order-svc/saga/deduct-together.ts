@@ -1,6 +1,8 @@
 import { type CallOptions, type Client, ConnectError, createContextValues } from '@connectrpc/connect';
-import type { BatchDeductResult, StockService } from '../../gen/ordersystem/stock/v1/stock_service_pb.ts';
-import { receivedError, reasonOf } from '../../runtime/rpc/errors.ts';
+import type { StockService } from '../../gen/ordersystem/stock/v1/stock_service_pb.ts';
+import type { CallLog } from '../../runtime/lifecycle/logger.ts';
+import { commonError, receivedError, reasonOf } from '../../runtime/rpc/errors.ts';
+import { wasNotSent } from '../../runtime/rpc/not-sent.ts';
 import { failedAttemptsKey } from '../../runtime/rpc/retry.ts';
 import { ClaimLostError } from '../db/persist-orders.ts';
 import type { Intent } from '../domain/intent.ts';
@@ -15,6 +17,7 @@ export interface DeductCall {
   readonly timeoutMs: () => number;
   /** Its caller's. */
   readonly signal: AbortSignal;
+  readonly log: CallLog;
 }
 
 /** What stock-svc says when it took nothing and never will: it is passed on. Any other error leaves the outcome open. */
@@ -36,29 +39,58 @@ export async function deductTogether(
     timeoutMs: Math.max(...calls.map((call) => call.timeoutMs())),
     contextValues: createContextValues().set(failedAttemptsKey, failed),
   };
+  try {
+    const outcomes = await send(stock, calls, options);
+    noteAttempts(calls, failed.length + 1);
+    const open = openOf(failed);
+    return outcomes.map((outcome) => (outcome instanceof ConnectError ? failureOf(outcome, open) : outcome));
+  } catch (reason) {
+    noteAttempts(calls, failed.length);
+    const error = ConnectError.from(reason);
+    const open = openOf(failed);
+    if (open === 0 && (wasNotSent(error) || isOverloaded(error))) {
+      const cause = isOverloaded(error)
+        ? commonError('OVERLOADED', 'stock-svc has too much to do now', { cause: error })
+        : error;
+      return calls.map(() => new NothingTakenError('no attempt was taken in hand', { cause }));
+    }
+    // An error of a whole batch says nothing of any one of them.
+    if (calls.length > 1) throw error;
+    // The last of the attempts is the answer itself.
+    return [failureOf(error, open - 1)];
+  }
+}
+
+async function send(
+  stock: Client<typeof StockService>,
+  calls: readonly DeductCall[],
+  options: CallOptions,
+): Promise<(Snapshot[] | Error)[]> {
+  const deductions = calls.map((call) => ({ orderNo: call.orderNo, items: call.lines.map((line) => ({ ...line })) }));
   const [only] = calls;
   if (calls.length === 1 && only) {
-    const request = { orderNo: only.orderNo, items: linesOf(only) };
-    try {
-      return [(await stock.deduct(request, { ...options, signal: only.signal })).items];
-    } catch (error) {
-      // The last of the failed attempts is the answer itself.
-      return [failureOf(ConnectError.from(error), failed.length - 1)];
-    }
+    return [(await stock.deduct(deductions[0]!, { ...options, signal: only.signal })).items];
   }
-  const deductions = calls.map((call) => ({ orderNo: call.orderNo, items: linesOf(call) }));
   const { results } = await stock.batchDeduct({ deductions }, options);
-  return results.map(({ result }) => outcomeOf(result, failed.length));
+  return results.map(({ result }) => {
+    if (result.case === 'deducted') return result.value.items;
+    if (result.case === 'failure') return receivedError(result.value);
+    return new Error('stock-svc answered without a result');
+  });
 }
 
-function linesOf({ lines }: DeductCall) {
-  return lines.map((line) => ({ ...line }));
+/** Attempts that may have taken something. */
+function openOf(failed: readonly ConnectError[]): number {
+  return failed.filter((error) => !isOverloaded(error)).length;
 }
 
-function outcomeOf(result: BatchDeductResult['result'], openAttempts: number): Snapshot[] | Error {
-  if (result.case === 'deducted') return result.value.items;
-  if (result.case === 'failure') return failureOf(receivedError(result.value), openAttempts);
-  return new Error('stock-svc answered without a result');
+/** stock-svc has too much to do, and refused before it touched anything. */
+function isOverloaded(error: ConnectError): boolean {
+  return reasonOf(error) === 'OVERLOADED';
+}
+
+function noteAttempts(calls: readonly DeductCall[], attempts: number): void {
+  if (attempts > 1) for (const { log } of calls) log.bind({ deduct_attempts: attempts });
 }
 
 /**

@@ -10,6 +10,6 @@ import type { Call, Saga } from './saga.ts';
  * failed attempt can still be on its way.
  */
 export function deduct(saga: Saga, orderNo: string, { lines }: Intent, call: Call): Promise<Snapshot[]> {
-  const { signal } = call;
-  return saga.batches.deduct.submit({ orderNo, lines, timeoutMs: () => remainingMs(call), signal }, signal);
+  const { signal, log } = call;
+  return saga.batches.deduct.submit({ orderNo, lines, timeoutMs: () => remainingMs(call), signal, log }, signal);
 }

@@ -1,6 +1,7 @@
 import type { Client, HandlerContext } from '@connectrpc/connect';
 import type { StockService } from '../../gen/ordersystem/stock/v1/stock_service_pb.ts';
 import type { CallLog } from '../../runtime/lifecycle/logger.ts';
+import type { Bound } from '../../runtime/rpc/overload.ts';
 import type { OrderDb } from '../db/models.ts';
 import type { Order } from '../domain/order.ts';
 import type { OrderNumbers } from '../domain/order-numbers.ts';
@@ -14,6 +15,8 @@ export interface Saga {
   readonly numbers: Pick<OrderNumbers, 'next'>;
   readonly inFlight: InFlight;
   readonly batches: Batches;
+  /** Attempts at work. */
+  readonly newOrders: Bound;
   /** Lets a relay look for events that were written without a lease. */
   readonly wakeRelay: () => void;
   /** How long a claim outlives the deadline of its call: time for a compensation that the reaper need not do. */

@@ -45,12 +45,28 @@ export const databaseUrl = z.string('is required: mysql://user:password@host:por
   return url?.protocol === 'mysql:' && url.hostname !== '' && url.pathname.length > 1;
 }, 'must be mysql://user:password@host:port/database');
 
+const address = z
+  .string()
+  .refine((text) => /^.+:\d{1,5}$/.test(text) && Number(text.split(':').at(-1)) <= 65_535, 'must be host:port');
+
 /** `host:port` to listen on. Who may reach it is for `checkSettings` of runtime/rpc/identity. */
 export function listenAddress(fallback: string) {
-  return z
-    .string()
-    .default(fallback)
-    .refine((text) => /^.+:\d{1,5}$/.test(text) && Number(text.split(':').at(-1)) <= 65_535, 'must be host:port');
+  return address.default(fallback);
+}
+
+/** The same, or null when it is not set: nothing listens. */
+export const optionalListenAddress = address.nullable().default(null);
+
+/** Origins of pages that may call from a browser, with commas. Default: none. */
+export const corsOrigins = z
+  .string()
+  .transform((text) => text.split(',').map((origin) => origin.trim()))
+  .refine((origins) => origins.every(isOrigin), 'must be origins such as https://shop.example, with commas')
+  .default([]);
+
+/** As browsers send it: scheme and host, the port unless it is the scheme's own, and nothing behind. */
+function isOrigin(text: string): boolean {
+  return /^https?:[^*]+$/.test(text) && URL.parse(text)?.origin === text;
 }
 
 /** Whether a host is this machine and no other: as written, nothing is looked up. */

@@ -16,7 +16,7 @@ export function createLogger(service: string, level: string): Logger {
     base: { service },
     timestamp: pino.stdTimeFunctions.isoTime,
     messageKey: 'message',
-    serializers: { err: withoutContents },
+    serializers: { err: plainError },
   };
   // Written synchronously, a full pipe would stop the whole process for 100 ms at a time.
   return pino(options, pino.destination({ sync: false, maxLength: MAX_WAITING_BYTES }));
@@ -65,13 +65,20 @@ export function callLogOf({ values }: Pick<HandlerContext, 'values'>): CallLog {
   return values.get(callLogKey);
 }
 
-/** Not what users have sent, nor what an error of ours carries beside its text, which is no JSON. */
-const UNLOGGED = new Set(['sql', 'parameters', 'details']);
+// The statement of a database's error holds what users have sent. The details of a ConnectError are descriptors, without end.
+const OMITTED = new Set(['sql', 'parameters', 'details']);
 
-function withoutContents(error: Error): unknown {
-  const value = (key: string, entry: unknown) => {
-    if (UNLOGGED.has(key)) return undefined;
-    return typeof entry === 'bigint' ? String(entry) : entry;
-  };
-  return JSON.parse(JSON.stringify(pino.stdSerializers.err(error), value));
+/** An error as the log has it. Never throws, whatever hangs on the error: who logs is in the middle of something else. */
+export function plainError(error: Error): unknown {
+  const plain = pino.stdSerializers.err(error);
+  try {
+    return JSON.parse(
+      JSON.stringify(plain, (key, value: unknown) => {
+        if (OMITTED.has(key)) return undefined;
+        return typeof value === 'bigint' ? String(value) : value;
+      }),
+    );
+  } catch {
+    return { type: plain.type, message: plain.message, stack: plain.stack };
+  }
 }

@@ -1,11 +1,9 @@
 import type { DescMethodUnary } from '@bufbuild/protobuf';
-import { Code, ConnectError, createContextValues, type HandlerContext } from '@connectrpc/connect';
+import { createContextValues, type HandlerContext } from '@connectrpc/connect';
 import type { ServerUnaryCall } from '@grpc/grpc-js';
+import { CallDeadline } from './call-deadline.ts';
+import type { Deadline } from './deadline.ts';
 import { toHeaders } from './metadata.ts';
-
-const TIMED_OUT = new ConnectError('the operation timed out', Code.DeadlineExceeded);
-const HUNG_UP = new ConnectError('the caller hung up', Code.Canceled);
-const OVER = new ConnectError('the call is over', Code.Canceled);
 
 /** Connect's HandlerContext for a call of grpc-js. Headers are made when somebody asks for them: most calls need few. */
 export class CallContext implements HandlerContext {
@@ -14,31 +12,19 @@ export class CallContext implements HandlerContext {
   readonly requestMethod = 'POST';
   readonly values = createContextValues();
   readonly #call: ServerUnaryCall<Buffer, Uint8Array>;
-  readonly #controller = new AbortController();
-  readonly #endMs: number;
-  readonly #timer: NodeJS.Timeout;
+  readonly #deadline: CallDeadline;
   #requestHeader: Headers | undefined;
   #responseHeader: Headers | undefined;
   #responseTrailer: Headers | undefined;
 
-  /** @param deadline milliseconds: for a call whose caller set none, and the most that one gets. */
-  constructor(
-    call: ServerUnaryCall<Buffer, Uint8Array>,
-    method: DescMethodUnary,
-    deadline: { defaultMs: number; maxMs: number },
-  ) {
+  constructor(call: ServerUnaryCall<Buffer, Uint8Array>, method: DescMethodUnary, deadline: Deadline) {
     this.#call = call;
     this.method = method;
-    const now = Date.now();
-    const askedMs = Number(call.getDeadline()) - now;
-    const timeoutMs = askedMs === Infinity ? deadline.defaultMs : Math.min(askedMs, deadline.maxMs);
-    this.#endMs = now + timeoutMs;
-    this.#timer = setTimeout(() => this.#controller.abort(TIMED_OUT), timeoutMs);
-    if (timeoutMs <= 0) this.#controller.abort(TIMED_OUT);
+    const askedMs = Number(call.getDeadline()) - Date.now();
+    this.#deadline = new CallDeadline(askedMs === Infinity ? undefined : askedMs, deadline);
     call.on('cancelled', () => {
       // grpc-js says this also when the caller's own deadline passes. Timers can be 1 ms early by this clock.
-      const passed = Number(call.getDeadline()) <= Date.now() + 1;
-      this.#controller.abort(passed ? TIMED_OUT : HUNG_UP);
+      this.#deadline.callerLeft(Number(call.getDeadline()) <= Date.now() + 1);
     });
   }
 
@@ -51,10 +37,10 @@ export class CallContext implements HandlerContext {
   }
 
   get signal(): AbortSignal {
-    return this.#controller.signal;
+    return this.#deadline.signal;
   }
 
-  readonly timeoutMs = (): number => this.#endMs - Date.now();
+  readonly timeoutMs = (): number => this.#deadline.timeoutMs();
 
   get requestHeader(): Headers {
     return (this.#requestHeader ??= toHeaders(this.#call.metadata));
@@ -70,7 +56,6 @@ export class CallContext implements HandlerContext {
 
   /** The call is over: ends its timer, and tells whoever still looks at the signal. */
   end(): void {
-    clearTimeout(this.#timer);
-    this.#controller.abort(OVER);
+    this.#deadline.end();
   }
 }

@@ -1,4 +1,32 @@
+import type { DescMethod, DescService } from '@bufbuild/protobuf';
 import type { HandlerContext, Interceptor } from '@connectrpc/connect';
+
+/** How long calls of a method may take, in milliseconds. */
+export interface Deadline {
+  /** Of a call whose caller set none. */
+  readonly defaultMs: number;
+  /** The most that a caller gets, whatever he asks for. */
+  readonly maxMs: number;
+}
+
+/** One for all methods, or that of each, as `deadlinesOf` says. */
+export type Deadlines = Deadline | ((method: DescMethod) => Deadline);
+
+export function deadlineOf(deadlines: Deadlines, method: DescMethod): Deadline {
+  return typeof deadlines === 'function' ? deadlines(method) : deadlines;
+}
+
+/** Of services that have no table of their own: health, reflection. */
+const OTHERS: Deadline = { defaultMs: 2_000, maxMs: 10_000 };
+
+/** The deadline of each method of a service, by the method's name in TypeScript. */
+export function deadlinesOf<S extends DescService>(
+  service: S,
+  table: Readonly<Record<keyof S['method'] & string, Deadline>>,
+): (method: DescMethod) => Deadline {
+  const byName: Readonly<Record<string, Deadline>> = table;
+  return (method) => (method.parent === service ? byName[method.localName]! : OTHERS);
+}
 
 // https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md: at most 8 digits and a unit.
 const HEADER = 'grpc-timeout';

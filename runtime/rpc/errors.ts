@@ -27,9 +27,11 @@ export const ERROR_DOMAIN = 'ordersystem';
 /** The reasons that every service has. A service's own catalogue starts with these. */
 export const commonReasons = {
   INVALID_REQUEST: { code: Code.InvalidArgument, retry: 'never' },
+  REQUEST_TOO_LARGE: { code: Code.ResourceExhausted, retry: 'never' },
   UNAUTHENTICATED: { code: Code.Unauthenticated, retry: 'never' },
   PERMISSION_DENIED: { code: Code.PermissionDenied, retry: 'never' },
   SERVICE_UNAVAILABLE: { code: Code.Unavailable, retry: 'same_key', retryDelayMs: 1000 },
+  OVERLOADED: { code: Code.ResourceExhausted, retry: 'same_key', retryDelayMs: 1000 },
   DEADLINE_EXCEEDED: { code: Code.DeadlineExceeded, retry: 'same_key' },
   CANCELLED: { code: Code.Canceled, retry: 'same_key' },
   INTERNAL: { code: Code.Internal, retry: 'same_key' },
@@ -41,6 +43,8 @@ export interface ErrorExtras {
   metadata?: Record<string, string>;
   /** google.rpc.BadRequest: one entry for each wrong field. */
   fieldViolations?: { field: string; description: string }[];
+  /** In place of the reason's own. */
+  retryDelayMs?: number;
   /** Kept for the log, never sent. */
   cause?: unknown;
 }
@@ -63,11 +67,9 @@ export function errorsOf<C extends Catalogue>(catalogue: C) {
       const value: MessageInitShape<typeof BadRequestSchema> = { fieldViolations: extras.fieldViolations };
       details.push({ desc: BadRequestSchema, value });
     }
-    if (reason.retryDelayMs !== undefined) {
-      const retryDelay = {
-        seconds: BigInt(Math.floor(reason.retryDelayMs / 1000)),
-        nanos: (reason.retryDelayMs % 1000) * 1_000_000,
-      };
+    const retryDelayMs = extras.retryDelayMs ?? reason.retryDelayMs;
+    if (retryDelayMs !== undefined) {
+      const retryDelay = { seconds: BigInt(Math.floor(retryDelayMs / 1000)), nanos: (retryDelayMs % 1000) * 1_000_000 };
       details.push({ desc: RetryInfoSchema, value: { retryDelay } });
     }
     const error = new ConnectError(message, reason.code, undefined, undefined, extras.cause);

@@ -4,6 +4,11 @@ import { commonError } from './errors.ts';
 export class FieldViolations {
   readonly #violations: { field: string; description: string }[] = [];
 
+  /** How many were noted. */
+  get size(): number {
+    return this.#violations.length;
+  }
+
   /** Notes a wrong field. `field` is its path in the request: `items[2].quantity`. */
   add(field: string, description: string): void {
     this.#violations.push({ field, description });

@@ -2,6 +2,7 @@ import type { DescMethod, DescMethodUnary, DescService } from '@bufbuild/protobu
 import type { Interceptor, ServiceImpl } from '@connectrpc/connect';
 import { Server, type UntypedHandleCall, type UntypedServiceImplementation } from '@grpc/grpc-js';
 import { type ConnectionOptions, serverConnections } from './connections.ts';
+import { deadlineOf, type Deadlines } from './deadline.ts';
 import { serverCredentials } from './grpc-credentials.ts';
 import { serveStream, type StreamCall, type StreamImpl, type StreamMethod } from './serve-stream.ts';
 import { serveUnary, type UnaryCall, type UnaryCallback, type UnaryImpl } from './serve-unary.ts';
@@ -14,8 +15,8 @@ export interface HostOptions extends ConnectionOptions {
    * an answer's, but not change it: it is encoded already, so that what cannot be encoded is an error that they see.
    */
   interceptors: Interceptor[];
-  /** The deadline of a call whose caller set none, and the most that a caller gets. */
-  deadline: { defaultMs: number; maxMs: number };
+  /** One for all methods, or that of each, as `deadlinesOf` says. */
+  deadline: Deadlines;
   /** Longest request that is taken, in bytes; a longer one is RESOURCE_EXHAUSTED. Default 1 MiB. */
   maxMessageBytes?: number;
   /** Default: plain text. */
@@ -101,7 +102,8 @@ export class GrpcHost {
   #handler(method: DescMethod, impl: UnaryImpl, interceptors: Interceptor[]): UntypedHandleCall {
     if (method.methodKind === 'unary') {
       const { deadline, tls } = this.#options;
-      const served = { method: method as DescMethodUnary, impl, interceptors, deadline, tls };
+      const own = deadlineOf(deadline, method);
+      const served = { method: method as DescMethodUnary, impl, interceptors, deadline: own, tls };
       return (call: UnaryCall, callback: UnaryCallback) => this.#run(serveUnary(served, call, callback));
     }
     if (method.methodKind === 'client_streaming' || interceptors.length > 0)

@@ -1,6 +1,7 @@
 import { Code, type Interceptor } from '@connectrpc/connect';
 import { CallLog, type Logger, setCallLog } from '../lifecycle/logger.ts';
 import { reasonOf } from './errors.ts';
+import { isRefusal } from './overload.ts';
 import { toRpcError } from './to-rpc-error.ts';
 
 /**
@@ -11,7 +12,7 @@ import { toRpcError } from './to-rpc-error.ts';
 export function requestLog(logger: Logger): Interceptor {
   return (next) => async (request) => {
     const startMs = performance.now();
-    const log = new CallLog(logger, { rpc: request.method.name });
+    const log = new CallLog(logger, { rpc: request.method.name, ...attemptOf(request.header) });
     setCallLog(request.contextValues, log);
     const took = () => Math.round(performance.now() - startMs);
     try {
@@ -19,6 +20,8 @@ export function requestLog(logger: Logger): Interceptor {
       log.info({ code: 'OK', duration_ms: took() }, 'served');
       return response;
     } catch (reason) {
+      // The bound itself logs how many.
+      if (isRefusal(reason)) throw reason;
       const error = toRpcError(reason, request.signal);
       const line = { code: Code[error.code], reason: reasonOf(error), duration_ms: took() };
       const fault = error.code === Code.Internal || error.code === Code.Unavailable;
@@ -27,4 +30,10 @@ export function requestLog(logger: Logger): Interceptor {
       throw error;
     }
   };
+}
+
+/** Which attempt of its caller this is, when it is not the first. */
+function attemptOf(header: Headers): { attempt?: number } {
+  const before = header.get('grpc-previous-rpc-attempts') ?? '';
+  return /^[1-9]\d{0,3}$/.test(before) ? { attempt: Number(before) + 1 } : {};
 }

@@ -3,6 +3,7 @@ import { Code, ConnectError, createContextKey, type Interceptor, type UnaryReque
 import { type Backoff, fullJitterMs } from '../lifecycle/backoff.ts';
 import { sleep } from '../lifecycle/sleep.ts';
 import { setTimeoutOf, timeoutOf } from './deadline.ts';
+import { wasNotSent } from './not-sent.ts';
 
 /** How the retry interceptor behaves. Times in milliseconds. */
 export interface RetryOptions {
@@ -23,15 +24,16 @@ export interface RetryOptions {
   random?: () => number;
 }
 
-/** Set this context value to an empty list to be told each attempt's error, in order: what failed before the answer came. */
+/** Set this context value to an empty list to be told the error of each attempt that was sent, in order. */
 export const failedAttemptsKey = createContextKey<ConnectError[] | undefined>(undefined, {
   description: 'errors of the attempts of this call',
 });
 
 /**
- * Client interceptor: repeats calls that may be repeated, on UNAVAILABLE, and on DEADLINE_EXCEEDED of one attempt while the
- * call's own deadline is open. The last attempt's error is the call's. A server's `grpc-retry-pushback-ms` is obeyed; one that
- * is negative or cannot be read means: do not retry. Put it behind the deadline interceptor.
+ * Client interceptor: repeats calls that may be repeated, on UNAVAILABLE, on DEADLINE_EXCEEDED of one attempt while the call's
+ * own deadline is open, and on RESOURCE_EXHAUSTED when the server says when to come again. The last attempt's error is the call's.
+ * A server's `grpc-retry-pushback-ms` is obeyed; one that is negative or cannot be read means: do not retry. An attempt that was
+ * refused on this side and never sent is not repeated either, nor counted. Put it behind the deadline interceptor.
  *
  * @see https://github.com/grpc/proposal/blob/master/A6-client-retries.md
  */
@@ -47,6 +49,7 @@ export function retryInterceptor(options: RetryOptions = {}): Interceptor {
     const failed = request.contextValues.get(failedAttemptsKey) ?? [];
     const deadline = performance.now() + (timeoutOf(request.header) ?? Infinity);
 
+    let waits = 0;
     for (let attempt = 0; ; attempt++) {
       const limitMs = Math.min(deadline - performance.now(), attemptTimeoutMs);
       if (limitMs !== Infinity) setTimeoutOf(request.header, limitMs);
@@ -57,10 +60,14 @@ export function retryInterceptor(options: RetryOptions = {}): Interceptor {
         return response;
       } catch (reason) {
         const error = ConnectError.from(reason);
+        if (wasNotSent(error)) throw error;
         failed.push(error);
-        if (error.code !== Code.Unavailable && error.code !== Code.DeadlineExceeded) throw error;
+        const pushback = pushbackMs(error.metadata);
+        if (!isFailure(error.code, pushback)) throw error;
         tokens = Math.max(0, tokens - 1);
-        const waitMs = pushbackMs(error.metadata) ?? fullJitterMs(attempt, backoff, random);
+        const waitMs = pushback ?? fullJitterMs(waits, backoff, random);
+        // After a pushback the back-off begins anew.
+        waits = pushback === undefined ? waits + 1 : 0;
         const inTime = performance.now() + waitMs < deadline;
         if (!repeatable || attempt + 1 >= maxAttempts || tokens <= maxTokens / 2 || waitMs < 0 || !inTime) throw error;
         await sleep(waitMs, request.signal).catch(() => {
@@ -76,9 +83,15 @@ function isIdempotent(request: UnaryRequest): boolean {
   return level === Idempotency.IDEMPOTENT || level === Idempotency.NO_SIDE_EFFECTS;
 }
 
+/** Whether it says something of the server, and not of the request. RESOURCE_EXHAUSTED without a pushback may be a message's size. */
+function isFailure(code: Code, pushback: number | undefined): boolean {
+  if (code === Code.Unavailable || code === Code.DeadlineExceeded) return true;
+  return pushback !== undefined && (pushback < 0 || code === Code.ResourceExhausted);
+}
+
 /** Undefined: the server said nothing. Negative: it said not to retry. */
 function pushbackMs(metadata: Headers): number | undefined {
   const text = metadata.get('grpc-retry-pushback-ms');
   if (text === null) return undefined;
-  return /^\d{1,9}$/.test(text) ? Number(text) : -1;
+  return /^(0|[1-9]\d{0,8})$/.test(text) ? Number(text) : -1;
 }

@@ -2,6 +2,7 @@ import { create, type DescMethodUnary, fromBinary, toBinary } from '@bufbuild/pr
 import type { ConnectError, HandlerContext, Interceptor, UnaryRequest } from '@connectrpc/connect';
 import type { Metadata, sendUnaryData, ServerUnaryCall } from '@grpc/grpc-js';
 import { CallContext } from './call-context.ts';
+import type { Deadline } from './deadline.ts';
 import { abortedError, commonError } from './errors.ts';
 import { chain } from './interceptors.ts';
 import { metadataTooLarge, toMetadata } from './metadata.ts';
@@ -21,8 +22,7 @@ export interface ServedMethod {
   impl: UnaryImpl;
   /** Outermost first. */
   interceptors: Interceptor[];
-  /** Milliseconds: of a call whose caller set none, and the most that a caller gets. */
-  deadline: { defaultMs: number; maxMs: number };
+  deadline: Deadline;
   /** Of the port. Default: plain text. */
   tls?: DoorTls | undefined;
 }

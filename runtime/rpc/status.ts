@@ -10,8 +10,18 @@ import { toHeaders, toMetadata } from './metadata.ts';
 const DETAILS_KEY = 'grpc-status-details-bin';
 const TYPE_PREFIX = 'type.googleapis.com/';
 
+const prepared = new WeakMap<ConnectError, StatusObject>();
+
+/** Works out once what is sent for an error that is thrown again and again. It must not be changed afterwards. */
+export function prepareStatus(error: ConnectError): ConnectError {
+  prepared.set(error, toGrpcStatus(error));
+  return error;
+}
+
 /** A Connect error as the status that grpc-js sends, with its details in `grpc-status-details-bin`. */
 export function toGrpcStatus(error: ConnectError): StatusObject {
+  const status = prepared.get(error);
+  if (status) return status;
   const metadata = error.isWireError ? new Metadata() : toMetadata(error.metadata);
   // Half a surrogate pair has no UTF-8, and grpc-js throws on it.
   const message = error.rawMessage.toWellFormed();

@@ -12,7 +12,13 @@ describe('npm run example', function () {
     const privateEnv = await privateServerEnv().catch(() => this.skip());
     const scratch = await mkdtemp(join(tmpdir(), 'example-test-'));
     const free = '127.0.0.1:0';
-    const listen = { ORDER_LISTEN_ADDRESS: free, STOCK_LISTEN_ADDRESS: free, EXAMPLE_LISTEN_ADDRESS: free };
+    const listen = {
+      ORDER_LISTEN_ADDRESS: free,
+      STOCK_LISTEN_ADDRESS: free,
+      ORDER_HTTP_LISTEN_ADDRESS: free,
+      STOCK_HTTP_LISTEN_ADDRESS: free,
+      EXAMPLE_LISTEN_ADDRESS: free,
+    };
     const example = new StartedCommand('examples/checkout/main.ts', [], {
       ...privateEnv,
       ...listen,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -18,7 +19,14 @@ describe('npm start', function () {
     const privateEnv = await privateServerEnv().catch(() => this.skip());
     scratch = await mkdtemp(join(tmpdir(), 'start-test-'));
     const free = '127.0.0.1:0';
-    env = { ...privateEnv, DATA_DIR: scratch, ORDER_LISTEN_ADDRESS: free, STOCK_LISTEN_ADDRESS: free };
+    env = {
+      ...privateEnv,
+      DATA_DIR: scratch,
+      ORDER_LISTEN_ADDRESS: free,
+      STOCK_LISTEN_ADDRESS: free,
+      ORDER_HTTP_LISTEN_ADDRESS: free,
+      STOCK_HTTP_LISTEN_ADDRESS: free,
+    };
   });
 
   after(async () => {
@@ -34,6 +42,8 @@ describe('npm start', function () {
     assert.deepEqual(await paste(create), { ...made, replayed: true });
     const asked = await paste(await first.line(/^npx buf curl .*\/GetOrderByClientRequestId$/));
     assert.deepEqual(asked, { state: 'INTENT_STATE_CREATED', order: made.order });
+    const overHttp = await first.line(/^curl .*\/CreateOrder$/);
+    if (existsSync('/usr/bin/curl')) assert.deepEqual(await paste(overHttp), { ...made, replayed: true });
     assert.equal(await availableBy(first), '998');
     const audit = await first.line(/npx ordersystem audit$/);
     const { stdout } = await promisify(execFile)('/bin/sh', ['-c', audit], { cwd: root });

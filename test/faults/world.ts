@@ -76,7 +76,7 @@ export interface World {
 }
 
 /** Milliseconds, short enough that what is to pass passes in a test. */
-export const times = { deadline: 1500, claimMargin: 500, lease: 1500 };
+export const times = { claimMargin: 500, lease: 1500 };
 
 const env = {
   LISTEN_ADDRESS: '127.0.0.1:0',
@@ -84,8 +84,6 @@ const env = {
 };
 const orderEnv = {
   ...env,
-  DEFAULT_DEADLINE_MS: String(times.deadline),
-  MAX_DEADLINE_MS: String(times.deadline),
   STOCK_ATTEMPT_MS: '400',
   COMPENSATION_MS: '500',
   CLAIM_MARGIN_MS: String(times.claimMargin),

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { mock } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { failsWith } from '../support/expect.ts';
 import { answersTo, answerTo, rejected, Rig, RolledBack } from './group-commit-rig.ts';
 
 describe('GroupCommit', () => {
@@ -140,25 +139,6 @@ describe('GroupCommit', () => {
     await rig.jobs[1]!.done();
     await rig.jobs[2]!.done();
     assert.deepEqual(rig.answers, answersTo('ab'));
-  });
-
-  it('refuses one more than may wait; what is at work does not wait', async () => {
-    const rig = new Rig({ maxWaiting: 2 });
-    await rig.submitted('a');
-    await rig.submitted('bc');
-    await failsWith(rig.commit.submit('d'), 'SERVICE_UNAVAILABLE');
-    await rig.jobs[0]!.done();
-    assert.deepEqual(rig.sent, ['a', 'bc'], 'the others keep their places');
-    await rig.submitted('e');
-    await rig.jobs[1]!.done();
-    await rig.jobs[2]!.done();
-    assert.deepEqual(rig.answers, answersTo('abce'));
-  });
-
-  it('lets 10,000 wait by default', async () => {
-    const rig = new Rig();
-    rig.submit('a'.repeat(10_000));
-    await failsWith(rig.commit.submit('b'), 'SERVICE_UNAVAILABLE');
   });
 
   for (const [error, sent] of [

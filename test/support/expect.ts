@@ -14,10 +14,15 @@ export async function failsWith(call: Promise<unknown>, reason: string): Promise
 }
 
 /** Waits until a condition holds that something in the background brings about. */
-export async function until(what: string, holds: () => Promise<boolean> | boolean, withinMs = 5000): Promise<void> {
+export async function until(
+  what: string,
+  holds: () => Promise<boolean> | boolean,
+  withinMs = 5000,
+  everyMs = 5,
+): Promise<void> {
   const end = performance.now() + withinMs;
   while (!(await holds())) {
     assert.ok(performance.now() < end, `${what}: not within ${withinMs} ms`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await new Promise((resolve) => setTimeout(resolve, everyMs));
   }
 }

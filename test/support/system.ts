@@ -25,6 +25,8 @@ export interface OrderNode {
   /** Repeats nothing by itself. */
   readonly client: Client<typeof OrderService>;
   readonly address: string;
+  /** Null unless its environment sets HTTP_LISTEN_ADDRESS. */
+  readonly httpAddress: string | null;
   /** Between it and its database. */
   readonly sql: SqlProxy & { url: string };
   /** Between it and stock-svc. */
@@ -39,6 +41,7 @@ export interface System {
   readonly stockDb: StockDb;
   readonly stock: StockClient;
   readonly stockAddress: string;
+  readonly stockHttpAddress: string | null;
   /** Between stock-svc and its database. */
   readonly stockSql: SqlProxy;
   /** Starts one more order-svc on the same database. Its reaper, its expiry and its relay rest: tests run single passes. */
@@ -68,6 +71,7 @@ export async function startSystem(): Promise<System> {
     loadStockConfig({
       DATABASE_URL: stockSql.url,
       LISTEN_ADDRESS: '127.0.0.1:0',
+      HTTP_LISTEN_ADDRESS: '127.0.0.1:0',
       DRAIN_MS: '0',
       BATCH_SIZE: process.env['BATCH_SIZE'],
     }),
@@ -83,6 +87,7 @@ export async function startSystem(): Promise<System> {
     stockDb,
     stock: stock.client,
     stockAddress: stockSvc.address,
+    stockHttpAddress: stockSvc.httpAddress,
     stockSql,
     async orderNode(env = {}) {
       const { node, stop } = await startOrderNode(orderUrl, stockSvc.address, env);
@@ -123,6 +128,7 @@ async function startOrderNode(orderUrl: string, stockAddress: string, env: Recor
   const node: OrderNode = {
     client: createClient(OrderService, transport),
     address: service.address,
+    httpAddress: service.httpAddress,
     sql,
     edge,
     crash() {

@@ -41,7 +41,8 @@ export function checkSettings(settings: IdentitySettings, context: z.RefinementC
 
   if (identifiesCallers(settings) && (settings.TLS_CERT_FILE !== null || settings.TLS_TERMINATED === 'on')) return;
   for (const [variable, address] of Object.entries(settings)) {
-    const beyond = variable.endsWith('LISTEN_ADDRESS') && !isLoopback(String(address).replace(/:\d+$/, ''));
+    if (!variable.endsWith('LISTEN_ADDRESS') || address === null) continue;
+    const beyond = !isLoopback(String(address).replace(/:\d+$/, ''));
     if (beyond) wrong(variable, `must be a loopback address, unless both are configured: ${IDENTIFY}; and ${ENCRYPT}`);
   }
 }

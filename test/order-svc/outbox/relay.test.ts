@@ -6,6 +6,7 @@ import { AwayError } from '../../../order-svc/outbox/publisher.ts';
 import type { RelayOptions } from '../../../order-svc/outbox/relay.ts';
 import { restoreStock } from '../../../order-svc/outbox/restore-stock.ts';
 import { SqlProxy } from '../../support/sql-proxy.ts';
+import { commonError } from '../../../runtime/rpc/errors.ts';
 import { StockEdge } from '../../support/stock-edge.ts';
 import { databaseUrlOf, useSystem } from '../../support/system.ts';
 import { eventState, makeDue, newOrderNo, newRelay, writeEvent } from './event-rig.ts';
@@ -176,6 +177,18 @@ describe('a STOCK_RESTORE', () => {
     close();
     await newRelay(system.orderDb, (one) => restoreStock(system.stock, one, 3000), options).runOnce();
     assert.equal((await eventState(system, eventId)).status, 'SENT');
+  });
+
+  it('waits while stock-svc has too much to do', async () => {
+    const edge = await new StockEdge(system.stockAddress).listen();
+    edge.restores.push(() => Promise.reject(commonError('OVERLOADED', 'too much to do')));
+    const eventId = await writeEvent(system, newOrderNo(), 'STOCK_RESTORE');
+    const { client, close } = connectStockService(edge.address);
+    const options = { lane: 'JOB' as const, maxAttempts: 1 };
+    await newRelay(system.orderDb, (one) => restoreStock(client, one, 3000), options).runOnce();
+    assert.deepEqual(await eventState(system, eventId), { status: 'WAIT', attempts: 0, due: true });
+    close();
+    await edge.close();
   });
 
   it('that stock-svc will not have is tried so often, and then DEAD', async () => {

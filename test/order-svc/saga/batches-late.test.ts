@@ -21,7 +21,7 @@ describe('a caller whose deadline passes while his order waits with others', () 
   let node: OrderNode;
   let tea: bigint;
 
-  const env = { ...BATCHING, DEFAULT_DEADLINE_MS: '300', STOCK_ATTEMPT_MS: '5000' };
+  const env = { ...BATCHING, STOCK_ATTEMPT_MS: '5000' };
   before(async () => (node = await system.orderNode(env)));
   beforeEach(async () => {
     tea = await product(system, 100n);

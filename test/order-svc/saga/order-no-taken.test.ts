@@ -6,6 +6,7 @@ import { createBatches } from '../../../order-svc/saga/batches.ts';
 import { InFlight } from '../../../order-svc/saga/in-flight.ts';
 import type { Call, Saga } from '../../../order-svc/saga/saga.ts';
 import { reapOnce } from '../../../order-svc/saga/reaper.ts';
+import { Bound } from '../../../runtime/rpc/overload.ts';
 import { CallLog, silentLogger } from '../../../runtime/lifecycle/logger.ts';
 import { availableOf, expireClaims, movementsOf, newKey, product, relay, useSystem } from '../../support/system.ts';
 
@@ -31,6 +32,7 @@ describe('an order number that is taken', () => {
       stock: system.stock,
       numbers: { next: () => Promise.resolve(numbers.shift()!) },
       inFlight: new InFlight(),
+      newOrders: new Bound('new orders', 100, silentLogger),
       wakeRelay: () => undefined,
       batches: createBatches(system.orderDb, system.stock, unleased, 1),
       claimMarginMs: 1000,

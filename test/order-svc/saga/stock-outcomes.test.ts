@@ -88,9 +88,10 @@ describe('what became of the stock', () => {
   });
 
   it('stages a STOCK_RESTORE event in place of the claim when Restore fails, and the relay gives it back', async () => {
-    node.edge.deducts.push(...Array.from({ length: ATTEMPTS }, () => loseAnswer));
-    node.edge.restores.push(...Array.from({ length: ATTEMPTS }, () => away));
-    await failsWith(buy(), 'SERVICE_UNAVAILABLE');
+    const cut = await system.orderNode({ STOCK_ATTEMPT_MS: '300' });
+    cut.edge.deducts.push(...Array.from({ length: ATTEMPTS }, () => loseAnswer));
+    cut.edge.restores.push(...Array.from({ length: ATTEMPTS }, () => away));
+    await failsWith(buy(cut), 'SERVICE_UNAVAILABLE');
     assert.ok(await nothingPending());
     assert.equal(await availableOf(system, tea), 0n);
     assert.deepEqual(Object.keys((await event())!.payload as object).sort(), ['items', 'order_no']);

@@ -2,12 +2,14 @@ import assert from 'node:assert/strict';
 import { z } from 'zod';
 import {
   ConfigError,
+  corsOrigins,
   databaseUrl,
   integer,
   isLoopback,
   listenAddress,
   loadConfig,
   logLevel,
+  optionalListenAddress,
   optionalText,
   requireTogether,
   onOff,
@@ -136,6 +138,49 @@ describe('listenAddress', () => {
   it('takes nothing without a port, or with one that there is not', () => {
     const wrong = ['127.0.0.1', 'localhost', '127.0.0.1:', '127.0.0.1:65536', ':50051', '50051', '127.0.0.1:http'];
     assert.deepEqual(refused('LISTEN_ADDRESS', wrong), wrong);
+  });
+});
+
+describe('optionalListenAddress', () => {
+  const read = (address?: string) =>
+    loadConfig(z.object({ ADDRESS: optionalListenAddress }), { ADDRESS: address }).ADDRESS;
+
+  it('takes an address with a port, or none', () => {
+    assert.deepEqual([undefined, '', '127.0.0.1:8080'].map(read), [null, null, '127.0.0.1:8080']);
+    for (const wrong of ['none', '8080', '127.0.0.1:']) assert.throws(() => read(wrong), /ADDRESS: must be host:port/);
+  });
+});
+
+describe('corsOrigins', () => {
+  const read = (origins?: string) => loadConfig(z.object({ ORIGINS: corsOrigins }), { ORIGINS: origins }).ORIGINS;
+
+  it('takes origins as browsers send them, and none', () => {
+    assert.deepEqual(read(), []);
+    assert.deepEqual(read('https://shop.example, http://localhost:3000,http://[::1]:3000'), [
+      'https://shop.example',
+      'http://localhost:3000',
+      'http://[::1]:3000',
+    ]);
+  });
+
+  it('takes nothing that would never be equal to one, nor one for all', () => {
+    const wrong = [
+      '*',
+      'none',
+      'null',
+      'shop.example',
+      'https://shop.example/',
+      'https://shop.example/cart',
+      'https://Shop.example',
+    ];
+    wrong.push(
+      'https://shop.example:443',
+      'https://*.example',
+      'ftp://shop.example',
+      'https://shop.example,',
+      'file://',
+    );
+    for (const origins of wrong) assert.throws(() => read(origins), /ORIGINS: must be origins/, origins);
   });
 });
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createContextValues } from '@connectrpc/connect';
 import { pino } from 'pino';
+import { CallLog, callLogOf, createLogger, plainError, setCallLog } from '../../../runtime/lifecycle/logger.ts';
 import { commonError } from '../../../runtime/rpc/errors.ts';
-import { CallLog, callLogOf, createLogger, setCallLog } from '../../../runtime/lifecycle/logger.ts';
 
 describe("a call's log", () => {
   it('has what was bound before on every line, in this call alone; what is bound again is replaced', () => {
@@ -41,14 +41,14 @@ describe('createLogger', () => {
 
   it('logs an error of the catalogue, whose details are no JSON', () => {
     const error = commonError('SERVICE_UNAVAILABLE', 'no worker id', { cause: new Error('why') });
-    const line = logged(Object.assign(error, { tokens: 3n }));
+    const line = plainError(Object.assign(error, { tokens: 3n })) as Record<string, unknown>;
     assert.deepEqual([line['type'], line['tokens']], ['ConnectError', '3']);
     assert.match(String(line['stack']), /no worker id[^]*why/);
   });
 
   it('logs no statement, which holds what users have sent', () => {
     const error = Object.assign(new Error('syntax'), { sql: "SELECT 'secret'", parameters: ['secret'], errno: 1064 });
-    const line = logged(error);
+    const line = plainError(error) as Record<string, unknown>;
     assert.equal(line['errno'], 1064);
     assert.doesNotMatch(JSON.stringify(line), /secret/);
   });
@@ -58,8 +58,20 @@ describe('createLogger', () => {
   });
 });
 
-/** What stands under `err` in the log. */
-function logged(err: Error): Record<string, unknown> {
-  const logger = createLogger('stock-svc', 'info') as unknown as Record<symbol, { err: (error: Error) => unknown }>;
-  return JSON.parse(JSON.stringify(logger[pino.symbols.serializersSym]!.err(err))) as Record<string, unknown>;
-}
+describe('plainError', () => {
+  const keysOf = (error: Error) => Object.keys(plainError(error) as object).sort();
+
+  it('has type, message, stack and what else is on the error, but not the statement', () => {
+    const error = Object.assign(new Error('lost'), { errno: 1062, sql: 'SELECT secret', parameters: ['secret'] });
+    assert.deepEqual(keysOf(error), ['errno', 'message', 'stack', 'type']);
+    assert.doesNotMatch(JSON.stringify(plainError(new Error('x', { cause: error }))), /secret/);
+  });
+
+  it('takes an error of the catalogue, and any other on which hangs what is no JSON', () => {
+    const error = commonError('SERVICE_UNAVAILABLE', 'away');
+    assert.equal((plainError(error) as Error).message, '[unavailable] away');
+    const circle = Object.assign(new Error('round'), { big: 1n, self: {} });
+    circle.self = circle;
+    assert.deepEqual(keysOf(circle), ['message', 'stack', 'type']);
+  });
+});

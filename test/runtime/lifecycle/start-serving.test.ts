@@ -15,16 +15,15 @@ describe('startServing', () => {
     };
   }
 
+  const addresses = { address: '127.0.0.1:1', httpAddress: null };
   const listen = async () => {
     log.push('listen');
-    return '127.0.0.1:1';
+    return addresses;
   };
 
   it('opens the port when it can serve, and not before', async () => {
-    assert.equal(
-      await startServing({ prepare: preparing(0), listen, signal: never, logger: silentLogger }),
-      '127.0.0.1:1',
-    );
+    const started = startServing({ prepare: preparing(0), listen, signal: never, logger: silentLogger });
+    assert.deepEqual(await started, addresses);
     assert.deepEqual(log, ['prepare', 'listen']);
   });
 

@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict';
 import { createHandlerContext, type UnaryRequest } from '@connectrpc/connect';
 import fc from 'fast-check';
+import { OrderService } from '../../../gen/ordersystem/order/v1/order_service_pb.ts';
 import { StockService } from '../../../gen/ordersystem/stock/v1/stock_service_pb.ts';
-import { deadlineInterceptor, remainingMs, setTimeoutOf, timeoutOf } from '../../../runtime/rpc/deadline.ts';
+import {
+  deadlineInterceptor,
+  deadlinesOf,
+  remainingMs,
+  setTimeoutOf,
+  timeoutOf,
+} from '../../../runtime/rpc/deadline.ts';
 
 function headerWith(timeout: string): Headers {
   return new Headers({ 'grpc-timeout': timeout });
@@ -51,6 +58,26 @@ describe('deadlineInterceptor', () => {
 
   it("leaves a caller's own deadline, be it longer, shorter or over", async () => {
     for (const text of ['9S', '1m', '0m']) assert.equal(await timeoutAfter(headerWith(text)), text);
+  });
+});
+
+describe('deadlinesOf', () => {
+  const ofMethod = deadlinesOf(OrderService, {
+    createOrder: { defaultMs: 1, maxMs: 2 },
+    getOrder: { defaultMs: 3, maxMs: 4 },
+    getOrderByClientRequestId: { defaultMs: 5, maxMs: 6 },
+    listOrders: { defaultMs: 7, maxMs: 8 },
+    payOrder: { defaultMs: 9, maxMs: 10 },
+    cancelOrder: { defaultMs: 11, maxMs: 12 },
+  });
+
+  it('gives each method its own', () => {
+    assert.deepEqual(ofMethod(OrderService.method.createOrder), { defaultMs: 1, maxMs: 2 });
+    assert.deepEqual(ofMethod(OrderService.method.getOrderByClientRequestId), { defaultMs: 5, maxMs: 6 });
+  });
+
+  it('has 2 s, at most 10, for the methods of another service', () => {
+    assert.deepEqual(ofMethod(StockService.method.restore), { defaultMs: 2_000, maxMs: 10_000 });
   });
 });
 

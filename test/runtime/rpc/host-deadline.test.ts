@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { connect } from 'node:http2';
 import { Code, ConnectError, type HandlerContext } from '@connectrpc/connect';
 import { reasonOf } from '../../../runtime/rpc/errors.ts';
+import { rawCall } from '../../support/raw-call.ts';
 import { abortOf, failureOf, Rig } from './rig.ts';
 
 describe('the deadline of a call that GrpcHost serves', () => {
@@ -60,18 +60,43 @@ describe('the deadline of a call that GrpcHost serves', () => {
     const { address } = await rig.serve({
       restore: async (_request, context) => (aborted.resolve(await abortOf(context)), {}),
     });
-    const trailers = await rawCall(address, '30m');
+    const trailers = await callRestore(address, '30m');
     assert.equal(trailers['grpc-status'], String(Code.DeadlineExceeded));
     assert.equal(ConnectError.from(await aborted.promise).code, Code.DeadlineExceeded);
   });
 
-  it('starts no handler when it is already over', async () => {
-    let started = 0;
-    const { address, host } = await rig.serve({ restore: () => (started++, {}) });
-    const trailers = await rawCall(address, '0m');
-    await host.stop(1000);
-    assert.equal(trailers['grpc-status'], String(Code.DeadlineExceeded));
-    assert.equal(started, 0);
+  for (const timeout of ['0m', '0n', '1n', '999u']) {
+    it(`starts no handler when it is already over: ${timeout}`, async () => {
+      let started = 0;
+      const { address, host } = await rig.serve({ restore: () => (started++, {}) });
+      const trailers = await callRestore(address, timeout);
+      await host.stop(1000);
+      assert.equal(trailers['grpc-status'], String(Code.DeadlineExceeded));
+      assert.equal(started, 0);
+    });
+  }
+
+  it('is that of the method', async () => {
+    const left: Record<string, number> = {};
+    const note = (_request: unknown, context: HandlerContext) => (
+      (left[context.method.name] = context.timeoutMs()!),
+      {}
+    );
+    const client = await rig.clientOf(
+      { restore: note, getStock: note },
+      {
+        deadline: ({ name }) =>
+          name === 'Restore' ? { defaultMs: 40_000, maxMs: 60_000 } : { defaultMs: 4_000, maxMs: 6_000 },
+      },
+    );
+    await client.restore({});
+    await client.getStock({});
+    assertBetween(left['Restore']!, 39_000, 40_000);
+    assertBetween(left['GetStock']!, 3_000, 4_000);
+    await client.restore({}, { timeoutMs: 90_000 });
+    await client.getStock({}, { timeoutMs: 90_000 });
+    assertBetween(left['Restore']!, 59_000, 60_000);
+    assertBetween(left['GetStock']!, 5_000, 6_000);
   });
 
   it("leaves the handler's signal alone until then", async () => {
@@ -85,26 +110,6 @@ describe('the deadline of a call that GrpcHost serves', () => {
 });
 
 /** Calls Restore without a client that watches the deadline itself. */
-async function rawCall(address: string, timeout: string): Promise<Record<string, unknown>> {
-  const session = connect(`http://${address}`);
-  try {
-    const headers = { 'content-type': 'application/grpc', te: 'trailers', 'grpc-timeout': timeout };
-    const stream = session.request({
-      ':method': 'POST',
-      ':path': '/ordersystem.stock.v1.StockService/Restore',
-      ...headers,
-    });
-    stream.end(Buffer.alloc(5));
-    return await new Promise((resolve, reject) => {
-      let seen: Record<string, unknown> = {};
-      const note = (received: Record<string, unknown>) => (seen = { ...seen, ...received });
-      stream.on('response', note).on('trailers', note);
-      stream
-        .on('error', reject)
-        .on('close', () => resolve(seen))
-        .resume();
-    });
-  } finally {
-    session.close();
-  }
+function callRestore(address: string, timeout: string): Promise<Record<string, unknown>> {
+  return rawCall(address, '/ordersystem.stock.v1.StockService/Restore', { 'grpc-timeout': timeout });
 }

@@ -4,8 +4,9 @@ import { pino } from 'pino';
 import { ConnectionRefusedError } from 'sequelize';
 import { RetryInfoSchema } from '../../../gen/google/rpc/error_details_pb.ts';
 import { StockService } from '../../../gen/ordersystem/stock/v1/stock_service_pb.ts';
-import { callLogOf } from '../../../runtime/lifecycle/logger.ts';
+import { callLogOf, silentLogger } from '../../../runtime/lifecycle/logger.ts';
 import { commonError, reasonOf } from '../../../runtime/rpc/errors.ts';
+import { Bound } from '../../../runtime/rpc/overload.ts';
 import { requestLog } from '../../../runtime/rpc/request-log.ts';
 import { failureOf, Rig, sendBytes, type StockImpl } from './rig.ts';
 
@@ -39,6 +40,24 @@ describe('requestLog', () => {
   it('writes one line for a call that was served', async () => {
     await (await clientOf({ restore: () => ({}) })).restore({});
     assert.deepEqual(line(), { level: 'info', rpc: 'Restore', code: 'OK', message: 'served' });
+  });
+
+  it('says which attempt it is when it is not the first', async () => {
+    const client = await clientOf({ restore: () => ({}) });
+    for (const before of ['0', '1', '3', '-1', 'many', '99999']) {
+      await client.restore({}, { headers: { 'grpc-previous-rpc-attempts': before } });
+    }
+    assert.deepEqual(
+      lines.map((one) => one['attempt']),
+      [undefined, 2, 4, undefined, undefined, undefined],
+    );
+  });
+
+  it('leaves it to the bound to count what was refused there', async () => {
+    const bound = new Bound('handlers', 0, silentLogger);
+    const client = await clientOf({ restore: () => (bound.enter(), {}) });
+    assert.equal(reasonOf(await failureOf(client.restore({}))), 'OVERLOADED');
+    assert.deepEqual(lines, []);
   });
 
   it('writes one line for a call that was refused, without a stack', async () => {

@@ -1,5 +1,12 @@
 import { create, type DescMethodUnary } from '@bufbuild/protobuf';
-import { Code, ConnectError, createContextValues, type UnaryRequest, type UnaryResponse } from '@connectrpc/connect';
+import {
+  Code,
+  ConnectError,
+  createContextValues,
+  type Interceptor,
+  type UnaryRequest,
+  type UnaryResponse,
+} from '@connectrpc/connect';
 import { StockService } from '../../../gen/ordersystem/stock/v1/stock_service_pb.ts';
 import { chain } from '../../../runtime/rpc/interceptors.ts';
 import { retryInterceptor, type RetryOptions } from '../../../runtime/rpc/retry.ts';
@@ -26,11 +33,14 @@ export interface Call extends Partial<Pick<UnaryRequest, 'signal' | 'contextValu
 /**
  * Calls through one retry interceptor. `attempt` is told each attempt's headers and number, from 0, and says how it ends.
  */
-export function caller(
-  options: RetryOptions,
-  attempt: (header: Headers, number: number) => Outcome | Promise<Outcome>,
-) {
-  const interceptor = retryInterceptor(options);
+export function caller(options: RetryOptions, attempt: Attempt) {
+  return callerThrough(retryInterceptor(options), attempt);
+}
+
+type Attempt = (header: Headers, number: number) => Outcome | Promise<Outcome>;
+
+/** The same through any interceptor. */
+export function callerThrough(interceptor: Interceptor, attempt: Attempt) {
   return (call: Call = {}): Promise<UnaryResponse> => {
     const { method = StockService.method.getStock, timeoutMs } = call;
     let number = 0;

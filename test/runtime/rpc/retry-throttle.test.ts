@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { Code, ConnectError } from '@connectrpc/connect';
 import fc from 'fast-check';
 import { OrderService } from '../../../gen/ordersystem/order/v1/order_service_pb.ts';
+import { NotSentError } from '../../../runtime/rpc/not-sent.ts';
 import type { RetryOptions } from '../../../runtime/rpc/retry.ts';
 import { caller, type Outcome, unavailable } from './retry-rig.ts';
 
@@ -61,6 +62,22 @@ describe('retryInterceptor throttles', () => {
     const attempts = await attemptsOf(options, 11, (i) =>
       i < 10 ? new ConnectError('', Code.NotFound) : unavailable(),
     );
+    assert.equal(attempts.at(-1), 2);
+  });
+
+  it('takes a token for any error whose pushback says not to retry, and for RESOURCE_EXHAUSTED that says when', async () => {
+    const options = { maxAttempts: 2, throttle: { maxTokens: 4, tokenRatio: 0.1 } };
+    const pushedBack = (code: Code, pushback: string) =>
+      new ConnectError('', code, { 'grpc-retry-pushback-ms': pushback });
+    const outcomes = [pushedBack(Code.NotFound, '-1'), pushedBack(Code.ResourceExhausted, '0')];
+    // 3 and 2 are left, and 2 is half.
+    assert.deepEqual(await attemptsOf(options, 2, () => outcomes.shift()), [1, 1]);
+  });
+
+  it('takes none for an attempt that was not sent', async () => {
+    const options = { maxAttempts: 2, throttle: { maxTokens: 4, tokenRatio: 0.1 } };
+    const notSent = new ConnectError('', Code.Unavailable, undefined, undefined, new NotSentError());
+    const attempts = await attemptsOf(options, 11, (i) => (i < 10 ? notSent : unavailable()));
     assert.equal(attempts.at(-1), 2);
   });
 

@@ -38,11 +38,18 @@ describe('retryInterceptor in time', () => {
   });
 
   it('does not retry on a pushback that is negative or cannot be read', async () => {
-    for (const pushback of ['-1', 'soon', '', '1.5', '1, 2', '99999999999']) {
+    for (const pushback of ['-1', 'soon', '', '1.5', '1, 2', '99999999999', '010']) {
       let attempts = 0;
       await failureOf(caller(half, () => (attempts++, unavailable(pushback)))());
       assert.equal(attempts, 1, `pushback ${pushback}`);
     }
+  });
+
+  it('begins its back-off anew after a pushback', async () => {
+    const outcomes = [unavailable(), unavailable(), unavailable('7'), unavailable(), unavailable()];
+    clock.waits.length = 0;
+    await failureOf(caller({ ...half, maxAttempts: 5 }, () => outcomes.shift())());
+    assert.deepEqual(clock.waits, [10, 20, 7, 10]);
   });
 
   it('does not start a wait that ends after the deadline', async () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { Code, ConnectError, createContextValues } from '@connectrpc/connect';
 import { type CreateOrderRequest, OrderService } from '../../../gen/ordersystem/order/v1/order_service_pb.ts';
 import { StockService } from '../../../gen/ordersystem/stock/v1/stock_service_pb.ts';
+import { NotSentError } from '../../../runtime/rpc/not-sent.ts';
 import { failedAttemptsKey, type RetryOptions } from '../../../runtime/rpc/retry.ts';
 import { FakeClock } from './fake-clock.ts';
 import { answer, type Call, caller, type Outcome, unavailable } from './retry-rig.ts';
@@ -42,6 +43,26 @@ describe('retryInterceptor', () => {
     const repeated: Code[] = [];
     for (const code of codes) if ((await attemptsOf({}, {}, errorOf(code))) > 1) repeated.push(code);
     assert.deepEqual(repeated, [Code.DeadlineExceeded, Code.Unavailable]);
+  });
+
+  it('repeats on RESOURCE_EXHAUSTED when the server says when to come again, and on no other code then', async () => {
+    const codes = Object.values(Code).filter((code) => typeof code === 'number');
+    const repeated: Code[] = [];
+    for (const code of codes) {
+      const error = new ConnectError('', code, { 'grpc-retry-pushback-ms': '10' });
+      if ((await attemptsOf({}, {}, error)) > 1) repeated.push(code);
+    }
+    assert.deepEqual(repeated, [Code.DeadlineExceeded, Code.ResourceExhausted, Code.Unavailable]);
+  });
+
+  it('neither repeats nor counts an attempt that was not sent', async () => {
+    const notSent = new ConnectError('', Code.Unavailable, undefined, undefined, new NotSentError());
+    const told: ConnectError[] = [];
+    const outcomes: Outcome[] = [unavailable(), notSent];
+    const contextValues = createContextValues().set(failedAttemptsKey, told);
+    const error = await failureOf(caller({}, () => outcomes.shift())({ contextValues }));
+    assert.equal(error, notSent);
+    assert.deepEqual([told.length, outcomes.length], [1, 0]);
   });
 
   it('makes as many attempts as it is told, the first included', async () => {

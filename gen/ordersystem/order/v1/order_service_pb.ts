@@ -449,9 +449,10 @@ export const IntentStateSchema: GenEnum<IntentState> = /*@__PURE__*/
  * `never` (the request itself is wrong).
  *
  * Errors of every RPC: UNAUTHENTICATED `UNAUTHENTICATED`: the caller is not known, or not believed, or names no user.
- * INVALID_ARGUMENT `INVALID_REQUEST`: BadRequest names each field. UNAVAILABLE `SERVICE_UNAVAILABLE`, with RetryInfo: a
- * database or another service is away. DEADLINE_EXCEEDED `DEADLINE_EXCEEDED`: the call's time was over. CANCELLED
- * `CANCELLED`: the caller hung up. INTERNAL `INTERNAL`: a fault of the service; nothing of its text is sent.
+ * INVALID_ARGUMENT `INVALID_REQUEST`: BadRequest names each field. RESOURCE_EXHAUSTED `REQUEST_TOO_LARGE`: the message is over 1 MiB. RESOURCE_EXHAUSTED `OVERLOADED`, with RetryInfo and
+ * `grpc-retry-pushback-ms`: there is too much to do now, and nothing was touched. UNAVAILABLE `SERVICE_UNAVAILABLE`, with
+ * RetryInfo: a database or another service is away. DEADLINE_EXCEEDED `DEADLINE_EXCEEDED`: the call's time was over.
+ * CANCELLED `CANCELLED`: the caller hung up. INTERNAL `INTERNAL`: a fault of the service; nothing of its text is sent.
  *
  * @generated from service ordersystem.order.v1.OrderService
  */
@@ -486,7 +487,7 @@ export const OrderService: GenService<{
    * Reads one order of the calling user.
    *
    * No side effects; a repeat reads again. Errors: NOT_FOUND `ORDER_NOT_FOUND`: no such order, or another user's.
-   * Deadline: 5 s when the caller sets none, 30 s at most.
+   * Deadline: 2 s when the caller sets none, 10 s at most.
    *
    * @generated from rpc ordersystem.order.v1.OrderService.GetOrder
    */
@@ -499,7 +500,7 @@ export const OrderService: GenService<{
    * Says what became of a purchase intent, for a caller who lost the answer.
    *
    * No side effects; a repeat asks again. Another user's key is NOT_FOUND, as if it had never been seen.
-   * Deadline: 5 s when the caller sets none, 30 s at most.
+   * Deadline: 2 s when the caller sets none, 10 s at most.
    *
    * @generated from rpc ordersystem.order.v1.OrderService.GetOrderByClientRequestId
    */
@@ -514,7 +515,7 @@ export const OrderService: GenService<{
    *
    * Pages do not skip and do not repeat while orders arrive: each order that was there when the first page was read, and that matches
    * the filter when its page is read, is on exactly one page. Orders made later are above the first page, and not on those that
-   * follow. No side effects; a repeat reads again. Deadline: 5 s when the caller sets none, 30 s at most.
+   * follow. No side effects; a repeat reads again. Deadline: 2 s when the caller sets none, 10 s at most.
    *
    * @generated from rpc ordersystem.order.v1.OrderService.ListOrders
    */
@@ -551,8 +552,8 @@ export const OrderService: GenService<{
   /**
    * Cancels an order that is not paid: WAIT_PAY becomes CANCELLED, and its stock is given back soon after.
    *
-   * Idempotent: a repeat gets the cancelled order again (`replayed` = true), as it was cancelled first, whoever did. Deadline: 5 s
-   * when the caller sets none, 30 s at most.
+   * Idempotent: a repeat gets the cancelled order again (`replayed` = true), as it was cancelled first, whoever did.
+   * Deadline: 5 s when the caller sets none, 30 s at most.
    *
    * Errors, each of which leaves the order as it is:
    * NOT_FOUND `ORDER_NOT_FOUND`: no such order, or another user's.

@@ -451,10 +451,10 @@ export const GetStockResponseSchema: GenMessage<GetStockResponse> = /*@__PURE__*
  *
  * Errors of every RPC: UNAUTHENTICATED `UNAUTHENTICATED`: the caller is not known, or not believed. PERMISSION_DENIED
  * `PERMISSION_DENIED`: the token lacks the scope that metadata `scope` names. INVALID_ARGUMENT `INVALID_REQUEST`:
- * BadRequest names each field. UNAVAILABLE `SERVICE_UNAVAILABLE`, with RetryInfo: the database is away. DEADLINE_EXCEEDED
- * `DEADLINE_EXCEEDED`: the call's time was over; it may still have had its effect. CANCELLED `CANCELLED`: the caller hung
- * up. INTERNAL `INTERNAL`: a fault of the service; nothing of its text is sent. Deadline of every RPC: 5 s when the caller
- * sets none, 30 s at most.
+ * BadRequest names each field. RESOURCE_EXHAUSTED `REQUEST_TOO_LARGE`: the message is over 1 MiB. RESOURCE_EXHAUSTED `OVERLOADED`, with RetryInfo and `grpc-retry-pushback-ms`: there is too
+ * much to do now, and nothing was touched. UNAVAILABLE `SERVICE_UNAVAILABLE`, with RetryInfo: the database is away.
+ * DEADLINE_EXCEEDED `DEADLINE_EXCEEDED`: the call's time was over; it may still have had its effect. CANCELLED `CANCELLED`:
+ * the caller hung up. INTERNAL `INTERNAL`: a fault of the service; nothing of its text is sent.
  *
  * @generated from service ordersystem.stock.v1.StockService
  */
@@ -473,6 +473,8 @@ export const StockService: GenService<{
    * INVALID_ARGUMENT `ORDER_NO_REUSED`: this order_no took other items before.
    * ABORTED `ORDER_CLOSED`: this order's stock was given back, or was to be before it was taken; it stays so.
    *
+   * Deadline: 3 s when the caller sets none, 10 s at most.
+   *
    * @generated from rpc ordersystem.stock.v1.StockService.Deduct
    */
   deduct: {
@@ -486,6 +488,8 @@ export const StockService: GenService<{
    * Idempotent: a repeat gives each order the answer that a repeat of its Deduct gets. An error of the whole call says nothing of
    * any order: some may have been done.
    *
+   * Deadline: 3 s when the caller sets none, 10 s at most.
+   *
    * @generated from rpc ordersystem.stock.v1.StockService.BatchDeduct
    */
   batchDeduct: {
@@ -498,6 +502,8 @@ export const StockService: GenService<{
    * arrives later, or for the first time, takes nothing and gets ORDER_CLOSED.
    *
    * Idempotent by order_no: a repeat gives nothing more back and gets the first answer again (`replayed` = true).
+   *
+   * Deadline: 3 s when the caller sets none, 10 s at most.
    *
    * @generated from rpc ordersystem.stock.v1.StockService.Restore
    */
@@ -515,6 +521,8 @@ export const StockService: GenService<{
    * NOT_FOUND `PRODUCT_NOT_FOUND`: metadata has product_id; PutProducts makes products.
    * INVALID_ARGUMENT `RECEIPT_NO_REUSED`: this receipt_no brought other items before.
    *
+   * Deadline: 5 s when the caller sets none, 30 s at most.
+   *
    * @generated from rpc ordersystem.stock.v1.StockService.ReceiveStock
    */
   receiveStock: {
@@ -527,6 +535,8 @@ export const StockService: GenService<{
    *
    * Idempotent: a repeat writes the same values again. All products of a request are written, or none.
    *
+   * Deadline: 5 s when the caller sets none, 30 s at most.
+   *
    * @generated from rpc ordersystem.stock.v1.StockService.PutProducts
    */
   putProducts: {
@@ -538,6 +548,8 @@ export const StockService: GenService<{
    * Reads products and what is available of them.
    *
    * No side effects; a repeat reads again. Errors: NOT_FOUND `PRODUCT_NOT_FOUND`: metadata has product_id.
+   *
+   * Deadline: 2 s when the caller sets none, 10 s at most.
    *
    * @generated from rpc ordersystem.stock.v1.StockService.GetStock
    */

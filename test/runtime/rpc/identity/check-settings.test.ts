@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { z } from 'zod';
-import { ConfigError, listenAddress, loadConfig } from '../../../../runtime/lifecycle/config.ts';
+import { ConfigError, listenAddress, loadConfig, optionalListenAddress } from '../../../../runtime/lifecycle/config.ts';
 import { checkSettings } from '../../../../runtime/rpc/identity/check-settings.ts';
 import {
   algorithmsOf,
@@ -12,7 +12,7 @@ import {
 
 const schema = z.object({
   LISTEN_ADDRESS: listenAddress('127.0.0.1:50051'),
-  HTTP_LISTEN_ADDRESS: listenAddress('127.0.0.1:8080'),
+  HTTP_LISTEN_ADDRESS: optionalListenAddress,
   ...identityVariables,
 });
 const load = (env: NodeJS.ProcessEnv): IdentitySettings => loadConfig(schema, env, checkSettings);
