@@ -150,8 +150,8 @@ export class ServiceProcess {
 function startedAt(line: string): { address: string; httpAddress: string } | undefined {
   if (!line.startsWith('{')) return undefined;
   try {
-    const { message, address, http_address: httpAddress } = JSON.parse(line) as Record<string, unknown>;
-    return message === 'started' ? { address: String(address), httpAddress: String(httpAddress ?? '') } : undefined;
+    const found = JSON.parse(line) as { message?: unknown; address: string; http_address?: string | null };
+    return found.message === 'started' ? { address: found.address, httpAddress: found.http_address ?? '' } : undefined;
   } catch {
     // Not one of the service's own lines.
     return undefined;
