@@ -1,7 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { pathToFileURL } from 'node:url';
 import { resolve } from 'node:path';
 import { createDatabase } from '../../dev/database/create-database.ts';
-import { type DatabaseServer, startDatabase } from '../../dev/database/start-database.ts';
+import { startDatabase } from '../../dev/database/start-database.ts';
 import { ServiceProcess } from '../../dev/service-process.ts';
 import { type OrderDb, openOrderDb } from '../../order-svc/db/models.ts';
 import { openStockDb, type StockDb } from '../../stock-svc/db/models.ts';
@@ -83,7 +84,6 @@ export class Place {
 
 /** Two processes of each service on a real database, with a link of the test's own between any two parties. */
 export interface World {
-  readonly server: DatabaseServer;
   readonly orders: readonly Place[];
   readonly stocks: readonly Place[];
   /** Past all links. */
@@ -112,10 +112,17 @@ const orderEnv = {
   EXPIRY_INTERVAL_MS: '200',
 };
 
-export async function startWorld(random: () => number, log: (line: string) => void): Promise<World> {
-  const server = await startDatabase({ durability: 'relaxed', log });
-  const orderUrl = await createDatabase(server.url, 'faults_order');
-  const stockUrl = await createDatabase(server.url, 'faults_stock');
+/** @param serverUrl a database server that is there; by default one is started. */
+export async function startWorld(
+  random: () => number,
+  log: (line: string) => void,
+  serverUrl?: string,
+): Promise<World> {
+  const server = serverUrl === undefined ? await startDatabase({ durability: 'relaxed', log }) : undefined;
+  const suffix = randomUUID().slice(0, 8);
+  const [orderUrl, stockUrl] = (await Promise.all(
+    ['order', 'stock'].map((name) => createDatabase(server?.url ?? serverUrl!, `faults_${name}_${suffix}`)),
+  )) as [string, string];
   const linkTo = async (url: string) => {
     const link = await TcpLink.open(random);
     link.leadTo(new URL(url).host);
@@ -136,7 +143,6 @@ export async function startWorld(random: () => number, log: (line: string) => vo
   const orderDb = openOrderDb({ url: orderUrl });
   const stockDb = openStockDb({ url: stockUrl });
   return {
-    server,
     orders,
     stocks,
     orderDb,
@@ -145,7 +151,7 @@ export async function startWorld(random: () => number, log: (line: string) => vo
       await Promise.all(places.map((one) => one.close()));
       await orderDb.sequelize.close();
       await stockDb.sequelize.close();
-      await server.stop();
+      await server?.stop();
     },
   };
 }
