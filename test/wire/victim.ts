@@ -90,6 +90,7 @@ async function rssOf(pid: number): Promise<number> {
 /** How many rows there are of whatever a caller can bring about. */
 async function rowsOf({ orderDb, stockDb }: System): Promise<number[]> {
   const { Order, OrderClaim, OrderItem, EventRecord, Payment } = orderDb;
-  const counts = [Order, OrderClaim, OrderItem, EventRecord, Payment].map((model) => model.count());
-  return Promise.all([...counts, stockDb.StockRecord.count()]);
+  const { StockRecord } = stockDb;
+  const models: { count(): Promise<number> }[] = [Order, OrderClaim, OrderItem, EventRecord, Payment, StockRecord];
+  return Promise.all(models.map((model) => model.count()));
 }
