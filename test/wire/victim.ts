@@ -65,7 +65,13 @@ export function useVictim(env: Record<string, string> = {}): Victim {
       while (!over);
       await attacked;
       worstMs = Math.max(worstMs, await good());
-      const growth = (await rssMib()) - mibBefore;
+      const grownBy = async () => (await rssMib()) - mibBefore;
+      let growth = await grownBy();
+      // It takes a while to let go of what was closed.
+      for (let i = 0; growth > MOST_GROWTH_MIB && i < 50; i++) {
+        await new Promise((resolve) => setTimeout(resolve, 100));
+        growth = await grownBy();
+      }
       if (process.env['WIRE_FIGURES']) console.log({ worstMs, mibBefore, growth });
       assert.ok(worstMs < LATEST_MS, `a good call took ${worstMs} ms`);
       assert.ok(growth < MOST_GROWTH_MIB, `the process has grown by ${growth} MiB, from ${mibBefore}`);
