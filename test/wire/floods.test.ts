@@ -9,7 +9,8 @@ const path = '/ordersystem.order.v1.OrderService/CreateOrder';
 const start = { ':method': 'POST', ':scheme': 'http', ':path': path, ':authority': 'x' };
 const types = { gRPC: 'application/grpc', HTTP: 'application/proto' };
 
-describe('order-svc under a flood', () => {
+describe('order-svc under a flood', function () {
+  this.timeout(60_000);
   const victim = useVictim();
   for (const door of doors) {
     const block = headerBlock({ ...start, 'content-type': types[door], te: 'trailers', 'x-user-id': '1' });
@@ -41,7 +42,7 @@ describe('order-svc under a flood', () => {
         const many = Object.fromEntries(Array.from({ length: 120 }, (_, i) => [`x-${i}`, 'y'.repeat(400)]));
         for (const headers of [many, { 'x-huge': 'y'.repeat(60_000) }]) {
           const session = connectHttp2(`http://${victim.addresses[door]}`).on('error', () => undefined);
-          for (let i = 0; i < 100 && !session.destroyed; i++) {
+          for (let i = 0; i < 30 && !session.destroyed; i++) {
             const request = { ...start, 'content-type': types[door], te: 'trailers', 'x-user-id': '1', ...headers };
             const stream = session.request(request, { endStream: true }).on('error', () => undefined);
             await once(stream.resume(), 'close');
