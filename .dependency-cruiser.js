@@ -11,6 +11,7 @@ const devEntries = [
   '^test/support/(setup|reporter|mint-numbers)\\.ts$',
   '^test/runtime/lifecycle/a-process\\.ts$',
   '^test/faults/(main|crash-at)\\.ts$',
+  '^test/contract/main\\.ts$',
   // What esbuild and npm start by path.
   '^examples/[^/]+/(main|page/page)\\.ts$',
 ];
