@@ -10,7 +10,7 @@ export interface Check {
   /** By whom. */
   readonly caller: string;
   /** Rejects with what is wrong. */
-  run(): Promise<void>;
+  readonly run: () => Promise<void>;
 }
 
 /** Tells which checks a deployment allows: without stock-svc there is nothing to buy. */
