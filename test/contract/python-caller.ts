@@ -27,6 +27,8 @@ export class PythonCaller implements Caller, AsyncDisposable {
     this.#targets = targets;
     const script = fileURLToPath(new URL('caller.py', import.meta.url));
     this.#child = spawn(PYTHON, [script], { cwd: root, stdio: ['pipe', 'pipe', 'inherit'] });
+    // A write to one that has ended: the answer that does not come says so.
+    this.#child.stdin!.on('error', () => undefined);
     this.#lines = createInterface(this.#child.stdout!);
     this.#answers = this.#lines[Symbol.asyncIterator]();
   }
