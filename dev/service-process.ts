@@ -111,9 +111,9 @@ export class ServiceProcess {
     clearTimeout(timer);
   }
 
-  /** SIGCONT: a service that was stopped goes on. */
-  resume(): void {
-    this.#keeper.stdin.write('CONT\n');
+  /** CONT: a service that was stopped goes on. USR2: whatever it makes of it. */
+  signal(name: 'CONT' | 'USR2'): void {
+    this.#keeper.stdin.write(`${name}\n`);
   }
 
   #keep(text: string): void {
@@ -150,8 +150,8 @@ export class ServiceProcess {
 function startedAt(line: string): { address: string; httpAddress: string } | undefined {
   if (!line.startsWith('{')) return undefined;
   try {
-    const { message, address, http_address: httpAddress } = JSON.parse(line) as Record<string, unknown>;
-    return message === 'started' ? { address: String(address), httpAddress: String(httpAddress ?? '') } : undefined;
+    const found = JSON.parse(line) as { message?: unknown; address: string; http_address?: string | null };
+    return found.message === 'started' ? { address: found.address, httpAddress: found.http_address ?? '' } : undefined;
   } catch {
     // Not one of the service's own lines.
     return undefined;

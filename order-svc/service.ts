@@ -129,8 +129,9 @@ export async function startOrderService(
     doors.add(OrderService, orderService(saga));
     addStandardServices(doors.grpc, [OrderService], { readiness, reflection: config.REFLECTION === 'on' });
     const at = { address: config.LISTEN_ADDRESS, httpAddress: config.HTTP_LISTEN_ADDRESS };
+    await outbox.connect();
     const addresses = await startServing({ prepare, listen: () => doors.listen(at), signal, logger });
-    await outbox.start();
+    outbox.start();
     loops.forEach((one) => one.start());
     return { ...addresses, stop };
   } catch (error) {

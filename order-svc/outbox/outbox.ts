@@ -74,9 +74,13 @@ export class Outbox {
     }
   }
 
-  /** @throws when events cannot ever be published as it is configured. */
-  async start(): Promise<void> {
-    await this.#publisher.start(() => this.wake());
+  /** Connects to the broker, unless it is away. @throws when events cannot ever be published as it is configured. */
+  connect(): Promise<void> {
+    return this.#publisher.start(() => this.wake());
+  }
+
+  /** Begins to work, on tables that are there. */
+  start(): void {
     this.#loops.forEach((loop) => loop.start());
   }
 

@@ -91,7 +91,7 @@ export class HttpDoor {
 
   async #answer(request: HttpRequest, response: HttpResponse): Promise<Answer> {
     const answer = await this.#answerBy(request, response);
-    const header = new Headers(answer.header);
+    const header = answer.header ?? new Headers();
     const always = { ...ALWAYS, ...corsHeaders(request, this.#options.corsOrigins ?? []) };
     for (const [name, value] of Object.entries(always)) header.set(name, value);
     if (this.#stopping) closeAfter(request, header);
@@ -110,7 +110,7 @@ export class HttpDoor {
     }
     if (path === '/healthz') return json(200, { alive: true });
     if (path === '/readyz') {
-      const missing = [...(this.#stopping ? ['stopping'] : []), ...(this.#options.notReady?.() ?? [])];
+      const missing = this.#stopping ? ['the process is shutting down'] : (this.#options.notReady?.() ?? []);
       return json(missing.length > 0 ? 503 : 200, { ready: missing.length === 0, missing });
     }
     return json(404, { code: 'unimplemented', message: 'there is no such RPC' });

@@ -81,7 +81,7 @@ describe('ordersystem', function () {
         'status             WAIT_PAY\n',
         `client_request_id  ${key}\n`,
         'total              5.00\n',
-        `      ${tea}       2  2.50  Product ${tea}\n`,
+        new RegExp(`^ +${tea} +2  2.50  Product ${tea}$`, 'm'),
         'stock     DEDUCTED\n',
         new RegExp(`^${orderNo}.ORDER_CREATED  WAIT +1`, 'm'),
         /no rule is broken\n$/,

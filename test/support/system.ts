@@ -185,10 +185,11 @@ export async function expireClaims({ orderDb }: System): Promise<void> {
   await orderDb.OrderClaim.update({ expire_time: new Date('2020-01-01') }, { where: {} });
 }
 
-/** One pass of a relay that reaches stock-svc directly, over what is due of its jobs. */
+/** One pass of the relays, over jobs and news, that reach stock-svc directly and tell nobody. */
 export async function relay({ orderDb, stock }: System): Promise<void> {
   const options = { leaseMs: 30_000, maxAttempts: 50, logger: silentLogger };
   await new Relay(orderDb, { lane: 'JOB', handle: (event) => restoreStock(stock, event, 1000), ...options }).runOnce();
+  await new Relay(orderDb, { lane: 'NEWS', handle: () => Promise.resolve(), ...options }).runOnce();
 }
 
 /** The URL of an open database, past any proxy. */

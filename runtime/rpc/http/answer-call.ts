@@ -60,7 +60,7 @@ export async function answerCall(
     signal: deadline.signal,
     contextValues: createContextValues().set(callKey, { deadline, json: form.json, receive }).set(peerKey, terms.peer),
   });
-  const answerHeader = new Headers(answer.header);
+  const answerHeader = answer.header ?? new Headers();
   for (const [name, value] of Object.entries(refusal?.header ?? {})) answerHeader.set(name, value);
   // A body that did not come in time is not waited for.
   if (deadline.timeoutMs() <= 0 && !request.complete) closeAfter(request, answerHeader);

@@ -36,6 +36,7 @@ export interface HttpLimits {
 
 const ALPNProtocols = ['h2', 'http/1.1'];
 const STREAMS_OF_ONE_CONNECTION = 100;
+const SWEEP_MS = 50;
 
 /**
  * HTTP/1.1 and HTTP/2 on one port: told apart by ALPN with TLS, and without it by the first bytes, which in HTTP/2 with prior
@@ -105,11 +106,13 @@ export class HttpServer {
 
   /** Takes no new connection, and ends those that have nothing in work. Resolves when the last one has ended. */
   async drain(): Promise<void> {
-    // Ends those of HTTP/1.1 that are kept open.
-    this.#http1?.close();
     for (const socket of this.#unknown.values()) socket.destroy();
     for (const session of this.#sessions) session.close();
+    // Ends those of HTTP/1.1 that are kept open, now, and when an answer has gone out that did not say yet that it is the last.
+    this.#http1?.close();
+    const timer = setInterval(() => this.#http1?.closeIdleConnections(), SWEEP_MS);
     await this.#closed;
+    clearInterval(timer);
   }
 
   /** Ends every connection, whatever is in work on it. */

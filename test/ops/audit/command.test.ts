@@ -3,6 +3,7 @@ import { findBrokenRules } from '../../../ops/audit/audit.ts';
 import { repair } from '../../../ops/audit/repair.ts';
 import { stageRestore } from '../../../ops/db/change-events.ts';
 import { as, availableOf, newKey, product, relay, startSystem, type System } from '../../support/system.ts';
+import { newRelay } from '../../order-svc/outbox/event-rig.ts';
 import { type Ended, opsEnv, runOps } from '../run-ops.ts';
 
 interface Document {
@@ -161,7 +162,7 @@ describe('ordersystem audit', function () {
       },
     ]);
     assert.equal((await ops()).status, 0);
-    await relay(system);
+    await newRelay(system.orderDb, () => Promise.resolve()).runOnce();
     const sent = await system.orderDb.EventRecord.findOne({ where, raw: true, rejectOnEmpty: true });
     assert.deepEqual([sent.status, sent.attempts], ['SENT', 1]);
   });

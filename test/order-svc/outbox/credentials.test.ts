@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { Broker } from '../../../dev/broker/start-broker.ts';
 import { storedEvents, useBroker } from '../../support/broker.ts';
 import { until } from '../../support/expect.ts';
@@ -24,9 +25,9 @@ describe('the credentials for the broker', function () {
   });
   after(() => guarded?.stop());
 
-  function start(url: string): ServiceProcess {
+  function start(url: string, more: Record<string, string> = {}): ServiceProcess {
     const env = { DATABASE_URL: databaseUrlOf(system.orderDb), STOCK_TARGET: system.stockAddress, EVENTS_URL: url };
-    return (service = startProcess('order-svc', { LOG_LEVEL: 'trace', ...env }));
+    return (service = startProcess('order-svc', { LOG_LEVEL: 'trace', ...env, ...more }));
   }
   const urlOf = (user: string, password: string) => guarded.url.replace('//', `//${user}:${password}@`);
   const said = ({ lines, stderr }: ServiceProcess) => JSON.stringify(lines) + stderr();
@@ -62,5 +63,25 @@ describe('the credentials for the broker', function () {
     assert.equal(await refused.ended, 1);
     assert.match(refused.stderr(), /^ {2}EVENTS_URL: must be log: or nats:\/\/user:password@host:port$/m);
     assert.ok(!said(refused).includes(SECRET));
+  });
+
+  it('go over TLS where the URL says so, and never without', async () => {
+    const certificate = (name: string) => join(import.meta.dirname, '../../support/certificates', name);
+    const tls = ['--tls', '--tlscert', certificate('server.pem'), '--tlskey', certificate('server.key')];
+    const encrypted = await Broker.start({ args: tls });
+    try {
+      const env = { NODE_EXTRA_CA_CERTS: certificate('ca.pem') };
+      const sealed = start(encrypted.url.replace('nats:', 'tls:'), env);
+      await sealed.address;
+      assert.match(said(sealed), /events can be published/);
+      sealed.child.kill('SIGTERM');
+      await sealed.ended;
+      const open = start(guarded.url.replace('nats://', `tls://shop:${SECRET}@`), env);
+      await open.address;
+      assert.match(said(open), /server does not support 'tls'/);
+      assert.doesNotMatch(said(open), /events can be published/);
+    } finally {
+      await encrypted.stop();
+    }
   });
 });

@@ -8,6 +8,8 @@ import { payloadOf, writeEvent } from './event-rig.ts';
 
 type Shop = ReturnType<typeof connectOrderService>['client'];
 
+const WITHOUT_ORDER = '1';
+
 describe('a broker that goes away', function () {
   this.timeout(60_000);
   const system = useSystem();
@@ -22,7 +24,7 @@ describe('a broker that goes away', function () {
     orders = [];
   });
   afterEach(async () => {
-    await system.orderDb.EventRecord.destroy({ where: { order_no: '1' } });
+    await system.orderDb.EventRecord.destroy({ where: { order_no: WITHOUT_ORDER } });
     await removeStream(nats.broker.url);
   });
 
@@ -35,22 +37,15 @@ describe('a broker that goes away', function () {
   }
 
   /** Orders one after the other until there are so many of all callers together. */
-  async function buyUntil(
-    client: Shop,
-    count: number,
-    then: (orderNo: string) => Promise<void> = () => Promise.resolve(),
-  ) {
+  async function buyUntil(client: Shop, count: number, paid = false) {
+    const user = as(1, { timeoutMs: 30_000 });
     while (orders.length < count) {
       const request = { clientRequestId: newKey(), items: [{ productId: tea, quantity: 1n }] };
-      const { order } = await client.createOrder(request, as(1, { timeoutMs: 30_000 }));
-      orders.push(order!.orderNo);
-      await then(order!.orderNo);
+      const { orderNo, totalAmountCents: amountCents } = (await client.createOrder(request, user)).order!;
+      orders.push(orderNo);
+      if (paid) await client.payOrder({ orderNo, paymentNo: `p-${orderNo}`, amountCents }, user);
     }
   }
-  const payAt = (client: Shop) => async (orderNo: string) => {
-    const payment = { orderNo, paymentNo: `p-${orderNo}`, amountCents: 250n };
-    await client.payOrder(payment, as(1, { timeoutMs: 30_000 }));
-  };
   const callers = (count: number, call: () => Promise<void>) => Promise.all(Array.from({ length: count }, call));
   const waiting = () => system.orderDb.EventRecord.count({ where: { status: ['WAIT', 'DEAD'] } });
   const allSent = () => until('every event is sent', async () => (await waiting()) === 0, 20_000);
@@ -82,7 +77,7 @@ describe('a broker that goes away', function () {
         await until('more orders are made', () => over || orders.length >= next);
       }
     })();
-    await Promise.all(nodes.map((one) => callers(8, () => buyUntil(one, 600, payAt(one)))));
+    await Promise.all(nodes.map((one) => callers(8, () => buyUntil(one, 600, true))));
     over = true;
     await unrest;
     await allSent();
@@ -98,14 +93,18 @@ describe('a broker that goes away', function () {
     const stuck = await node(proxy.url);
     await node();
     const held = proxy.hold(/HPUB orders\.events\.ORDER_CREATED/);
-    await buyUntil(stuck, 1, payAt(stuck));
+    await buyUntil(stuck, 1, true);
     await held.reached;
     const [orderNo] = orders;
-    await writeEvent(system, '1', 'ORDER_PAID', { payload: payloadOf('1') });
+    await writeEvent(system, WITHOUT_ORDER, 'ORDER_PAID', { payload: payloadOf(WITHOUT_ORDER) });
     await until('the relays have looked', async () => (await idsIn()).length > 0);
     held.release();
     await allSent();
-    assert.deepEqual(await idsIn(), ['1.ORDER_PAID', `${orderNo}.ORDER_CREATED`, `${orderNo}.ORDER_PAID`]);
+    assert.deepEqual(await idsIn(), [
+      `${WITHOUT_ORDER}.ORDER_PAID`,
+      `${orderNo}.ORDER_CREATED`,
+      `${orderNo}.ORDER_PAID`,
+    ]);
     await proxy.close();
   });
 

@@ -61,7 +61,7 @@ describe('the relay', () => {
     const eventId = await event();
     const proxy = await SqlProxy.to(databaseUrlOf(system.orderDb));
     const slow = openOrderDb({ url: proxy.url });
-    const lease = proxy.hold(/UPDATE t_event_record SET lease_owner/);
+    const lease = proxy.hold(/UPDATE t_event_record .*SET lease_owner/);
     const late = leaseEvents(slow, 'NEWS', 10, 60_000);
     await lease.reached;
     const [leased] = await leaseEvents(system.orderDb, 'NEWS', 10, 60_000);

@@ -12,6 +12,7 @@ import {
   StockService,
 } from '../../../gen/ordersystem/stock/v1/stock_service_pb.ts';
 import { createGrpcTransport } from '../../../runtime/rpc/transport.ts';
+import { AUDIENCE, ISSUER, signed } from '../../support/issuer.ts';
 import { as, newKey, type OrderNode, product, useSystem } from '../../support/system.ts';
 
 interface Addresses {
@@ -37,6 +38,8 @@ const httpDoors: Record<string, (to: Addresses) => Transport> = {
   'gRPC-Web over HTTP/1.1': (to) => createGrpcWebTransport(http(to, '1.1')),
   'gRPC-Web JSON over HTTP/2': (to) => createGrpcWebTransport({ ...http(to, '2'), useBinaryFormat: false }),
 };
+
+const SECRET = 'a secret of two and thirty bytes';
 
 const registry = createRegistry(
   file_google_rpc_error_details,
@@ -75,7 +78,7 @@ describe('every door', () => {
   /** The order cannot be read until the call is over. */
   async function stuck<T>(call: () => Promise<T>): Promise<T> {
     const held = node.sql.hold(/FROM t_order o/);
-    return call().finally(held.release);
+    return call().finally(() => held.release());
   }
 
   /** The same story at one door, told with the same names for what differs. */
@@ -150,6 +153,28 @@ describe('every door', () => {
       assert.deepEqual(await storyAt(door), asToldByGrpc);
     });
   }
+
+  it('knows a caller by his token, and believes no header beside it', async () => {
+    const token = await signed({ sub: '42' }, { alg: 'HS256' }, Buffer.from(SECRET));
+    const bearer = { authorization: `Bearer ${token}` };
+    const env = { HTTP_LISTEN_ADDRESS: '127.0.0.1:0', JWT_SECRET: SECRET, JWT_ISSUER: ISSUER, JWT_AUDIENCE: AUDIENCE };
+    const known = await system.orderNode(env);
+    const tell = async (door: (to: Addresses) => Transport) => {
+      const orders = createClient(OrderService, door(known));
+      const ask = (headers: Record<string, string>) =>
+        toldBy(orders.getOrderByClientRequestId({ clientRequestId: 'k' }, { headers }));
+      return [
+        await ask(bearer),
+        await ask({ 'x-user-id': '42' }),
+        await ask({ ...bearer, 'x-user-id': '43' }),
+        await ask({}),
+      ];
+    };
+    const byGrpc = await tell(grpc);
+    const codes = byGrpc.map((told) => (told as { code?: string }).code);
+    assert.deepEqual(codes, [undefined, 'Unauthenticated', 'Unauthenticated', 'Unauthenticated']);
+    for (const [name, door] of Object.entries(httpDoors)) assert.deepEqual(await tell(door), byGrpc, name);
+  });
 
   it('lets the pages call that are configured', async () => {
     const headers = { origin: 'https://shop.example', 'access-control-request-method': 'POST' };

@@ -20,15 +20,15 @@ describe('work for a caller who is gone', () => {
     at.client.createOrder({ clientRequestId, items: [{ productId, quantity: 1n }] }, as(1, options));
 
   beforeEach(async () => {
-    // Room for one order at a time: a second one is let in when all work for the first has ended.
-    node = await system.orderNode({ MAX_CALLS: '1' });
+    // Room for one order at a time: a second one is let in when all work for the first has ended. Nothing ends by itself.
+    node = await system.orderNode({ MAX_CALLS: '1', STOCK_ATTEMPT_MS: '30000' });
     [tea, cup] = [await product(system, 9n), await product(system, 9n)];
   });
 
   /** His call, whose outcome does not matter, and how to hang up. */
   function begin(key = newKey(), at = node) {
     const hangUp = new AbortController();
-    const over = buy(at, key, tea, { signal: hangUp.signal }).then(
+    const over = buy(at, key, tea, { signal: hangUp.signal, timeoutMs: 30_000 }).then(
       () => 'made',
       (error: unknown) => Code[ConnectError.from(error).code],
     );

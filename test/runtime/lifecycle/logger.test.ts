@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createContextValues } from '@connectrpc/connect';
+import { Code, type ConnectError, createContextValues } from '@connectrpc/connect';
 import { pino } from 'pino';
 import { CallLog, callLogOf, createLogger, plainError, setCallLog } from '../../../runtime/lifecycle/logger.ts';
 import { commonError } from '../../../runtime/rpc/errors.ts';
@@ -69,7 +69,8 @@ describe('plainError', () => {
 
   it('takes an error of the catalogue, and any other on which hangs what is no JSON', () => {
     const error = commonError('SERVICE_UNAVAILABLE', 'away');
-    assert.equal((plainError(error) as Error).message, '[unavailable] away');
+    const { message, code } = plainError(error) as ConnectError;
+    assert.deepEqual([message, code], ['[unavailable] away', Code.Unavailable]);
     const circle = Object.assign(new Error('round'), { self: { of: {} } });
     circle.self.of = circle.self;
     assert.deepEqual(keysOf(circle), ['message', 'stack', 'type']);

@@ -121,6 +121,22 @@ describe('HttpDoor.stop', () => {
     assert.equal(called, false);
   });
 
+  it('closes a connection whose last answer was on its way when it was told to', async () => {
+    const title = 'x'.repeat(16 * 1024 * 1024);
+    const { door, address } = await rig.serve({ getStock: () => ({ stocks: [{ title }] }) });
+    const [host, port] = address.split(':');
+    const socket = connectTcp(Number(port), host);
+    socket.write(`GET ${pathOf('GetStock')}?encoding=json&message={} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    await once(socket, 'readable');
+    const startMs = performance.now();
+    const stopped = door.stop(60_000);
+    const closed = once(socket.resume(), 'close');
+    await stopped;
+    assert.ok(performance.now() - startMs < 10_000);
+    await closed;
+    assert.ok(socket.bytesRead > title.length);
+  });
+
   it('may be called on a door that never listened, and again', async () => {
     const { door } = await rig.serve({ getStock: () => ({}) });
     await Promise.all([door.stop(1000), door.stop(1000)]);
