@@ -10,7 +10,7 @@ const devEntries = [
   // What mocha, and what tests, start by path.
   '^test/support/(setup|reporter|mint-numbers)\\.ts$',
   '^test/runtime/lifecycle/a-process\\.ts$',
-  '^test/faults/(main|crash-at|clock-shift)\\.ts$',
+  '^test/faults/(main|soak|crash-at|clock-shift)\\.ts$',
   // What esbuild and npm start by path.
   '^examples/[^/]+/(main|page/page)\\.ts$',
 ];

@@ -4,7 +4,7 @@ import { IntentState } from '../../gen/ordersystem/order/v1/order_service_pb.ts'
 import { expireOnce } from '../../order-svc/life/expiry.ts';
 import { reapOnce } from '../../order-svc/saga/reaper.ts';
 import { silentLogger } from '../../runtime/lifecycle/logger.ts';
-import { errorInfoOf } from '../../runtime/rpc/errors.ts';
+import { errorInfoOf, reasonOf } from '../../runtime/rpc/errors.ts';
 import { loseAnswer, loseRequest } from '../support/stock-edge.ts';
 import { as, availableOf, expireClaims, type OrderNode, product, relay, type System } from '../support/system.ts';
 import { type Cart, type ModelOrder, STOCK, UNIT_PRICE } from './promise.ts';
@@ -72,7 +72,9 @@ export class RealShop {
   /** Undefined: not found. */
   async byKey(user: number, key: string): Promise<Order | undefined> {
     const question = { clientRequestId: this.#own(key) };
-    const { state, order } = await this.#node.client.getOrderByClientRequestId(question, this.#as(user));
+    const { state, order } = await patiently(() =>
+      this.#node.client.getOrderByClientRequestId(question, this.#as(user)),
+    );
     assert.equal(state, order ? IntentState.CREATED : IntentState.NOT_FOUND);
     return order;
   }
@@ -83,7 +85,7 @@ export class RealShop {
     let pageToken = '';
     do {
       const query = { status: state && statuses[state], pageSize, pageToken };
-      const { orders, nextPageToken } = await this.#node.client.listOrders(query, this.#as(user));
+      const { orders, nextPageToken } = await patiently(() => this.#node.client.listOrders(query, this.#as(user)));
       assert.ok(orders.length <= pageSize, `${orders.length} orders on a page of ${pageSize}`);
       all.push(...orders);
       pageToken = nextPageToken;
@@ -116,12 +118,17 @@ export class RealShop {
     sql.forget();
     sql.allow();
     edge.deducts.splice(0);
-    await expireClaims(this.#system);
-    await this.settle();
+    await this.recover();
     return answer;
   }
 
-  /** Broken attempts are cleared up, and stock that is owed is back. */
+  /** What was broken off is cleared up, as it is after a while. */
+  async recover(): Promise<void> {
+    await expireClaims(this.#system);
+    await this.settle();
+  }
+
+  /** Stock that is owed is back. */
   async settle(): Promise<void> {
     await reapOnce(this.#system.orderDb, silentLogger);
     await relay(this.#system);
@@ -154,6 +161,17 @@ export class RealShop {
 
   #as(user: number) {
     return as(this.#run * 100 + user, { timeoutMs: 5000 });
+  }
+}
+
+/** Reads again when the connection that it was to use had been lost before. */
+async function patiently<T>(read: () => Promise<T>): Promise<T> {
+  for (let i = 0; ; i++) {
+    try {
+      return await read();
+    } catch (error) {
+      if (i === 20 || reasonOf(error) !== 'SERVICE_UNAVAILABLE') throw error;
+    }
   }
 }
 
