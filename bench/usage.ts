@@ -12,6 +12,8 @@ export interface Usage {
   readonly cpuUs: number;
   /** Bytes that are resident. */
   readonly rssBytes: number;
+  /** Open files and sockets. */
+  readonly handles: number;
 }
 
 const TICK_US = 10_000;
@@ -21,6 +23,7 @@ const PAGE_BYTES = 4096;
 export async function usageOf({ pid }: Watched): Promise<Usage> {
   let cpuUs = 0;
   let rssBytes = 0;
+  let handles = 0;
   for (const entry of await readdir('/proc').catch(() => [])) {
     if (!/^\d+$/.test(entry)) continue;
     const stat = await readFile(`/proc/${entry}/stat`, 'utf8').catch(() => undefined);
@@ -30,6 +33,7 @@ export async function usageOf({ pid }: Watched): Promise<Usage> {
     if (Number(entry) !== pid && Number(fields[2]) !== pid) continue;
     cpuUs += (Number(fields[11]) + Number(fields[12])) * TICK_US;
     rssBytes += Number(fields[21]) * PAGE_BYTES;
+    handles += (await readdir(`/proc/${entry}/fd`).catch(() => [])).length;
   }
-  return { cpuUs, rssBytes };
+  return { cpuUs, rssBytes, handles };
 }

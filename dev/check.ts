@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { contractBreaks } from './check/contract-breaks.ts';
+import { licenses } from './check/licenses.ts';
 import { type Outcome, runTool } from './check/run-tool.ts';
 import { staleCode } from './check/stale-code.ts';
 
@@ -12,6 +13,7 @@ const steps: Record<string, () => Promise<Outcome>> = {
   format: () => runTool('prettier', '--check', '--log-level=warn', '.'),
   imports: () => runTool('depcruise', '--config=.dependency-cruiser.js', '--output-type=err-long', '.'),
   breaking: contractBreaks,
+  licenses,
   'proto-lint': () => runTool('buf', 'lint'),
   'proto-format': () => runTool('buf', 'format', '--diff', '--exit-code'),
 };

@@ -48,7 +48,8 @@ export async function runKind(
   return result;
 }
 
-async function fillShelves(world: World): Promise<bigint[]> {
+/** A few products, one of which is sold out soon. Returns their ids. */
+export async function fillShelves(world: World): Promise<bigint[]> {
   const { client, close } = connectStockService(world.stocks[0]!.link.address);
   const ids = Array.from({ length: PRODUCTS }, (_, i) => BigInt(i + 1));
   await client.putProducts({

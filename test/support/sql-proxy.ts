@@ -86,6 +86,11 @@ export class SqlProxy {
     return this.#add(pattern, (forward) => forward());
   }
 
+  /** Drops the rules that no statement has matched yet. */
+  forget(): void {
+    this.#rules = [];
+  }
+
   /** As if the database were away: what is connected is cut off, and nobody gets in until `allow`. */
   refuse(): void {
     this.#refusing = true;
