@@ -17,7 +17,7 @@ export async function runKind(
   random: () => number,
   { cleanup, print }: Pick<CommandContext, 'cleanup' | 'print'>,
 ): Promise<Result> {
-  const world = await startWorld(random, print);
+  const world = await startWorld(random, print, kind.startServer);
   cleanup.defer(() => world.close());
   const products = await fillShelves(world);
   const people = new People(world, products, random);

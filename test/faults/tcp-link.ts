@@ -12,9 +12,9 @@ export interface Weather {
   down?: boolean;
   /** 0 to 1: how likely a chunk's arrival cuts the connection. */
   resets?: number;
-  /** The next connection is cut after so many bytes from the client. */
+  /** Each new connection is cut after so many bytes from the client. */
   cutAfterBytes?: number;
-  /** The next connection is cut after so many bytes from the server. */
+  /** Each new connection is cut after so many bytes from the server. */
   cutAfterAnswerBytes?: number;
 }
 
@@ -62,12 +62,14 @@ export class TcpLink {
     if (weather.down) this.cut();
   }
 
-  /** Cuts what is connected. */
-  cut(): void {
+  /** Cuts what is connected. Returns how many connections those were. */
+  cut(): number {
+    const count = this.#pairs.size;
     for (const [client, upstream] of this.#pairs) {
       client.resetAndDestroy();
       upstream.resetAndDestroy();
     }
+    return count;
   }
 
   async close(): Promise<void> {
@@ -87,8 +89,6 @@ export class TcpLink {
     const pair = [client, upstream] as const;
     this.#pairs.add(pair);
     const { cutAfterBytes = Infinity, cutAfterAnswerBytes = Infinity } = this.#weather;
-    delete this.#weather.cutAfterBytes;
-    delete this.#weather.cutAfterAnswerBytes;
     const cut = () => {
       client.resetAndDestroy();
       upstream.resetAndDestroy();

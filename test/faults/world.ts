@@ -5,6 +5,7 @@ import { type DatabaseServer, startDatabase } from '../../dev/database/start-dat
 import { ServiceProcess } from '../../dev/service-process.ts';
 import { type OrderDb, openOrderDb } from '../../order-svc/db/models.ts';
 import { openStockDb, type StockDb } from '../../stock-svc/db/models.ts';
+import type { Kind } from './kind.ts';
 import { TcpLink } from './tcp-link.ts';
 
 export type ServiceName = 'order-svc' | 'stock-svc';
@@ -95,8 +96,12 @@ const orderEnv = {
   EXPIRY_INTERVAL_MS: '200',
 };
 
-export async function startWorld(random: () => number, log: (line: string) => void): Promise<World> {
-  const server = await startDatabase({ durability: 'relaxed', log });
+export async function startWorld(
+  random: () => number,
+  log: (line: string) => void,
+  startServer: Kind['startServer'] = () => startDatabase({ durability: 'relaxed', log }),
+): Promise<World> {
+  const server = await startServer(log);
   const orderUrl = await createDatabase(server.url, 'faults_order');
   const stockUrl = await createDatabase(server.url, 'faults_stock');
   const linkTo = async (url: string) => {
