@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createConnection, type RowDataPacket } from 'mysql2/promise';
+import { type Connection, createConnection, type RowDataPacket } from 'mysql2/promise';
 import type { DatabaseServer } from '../../dev/database/start-database.ts';
 import { startPrivateServer } from '../../dev/database/private-server.ts';
 import { findMariadbd, findMysqld, type ServerProgram } from '../../dev/database/server-program.ts';
@@ -20,6 +20,7 @@ export class KeptServer implements DatabaseServer {
   readonly #dataDir: string;
   readonly #link: TcpLink;
   readonly #log: (line: string) => void;
+  #admin: Connection | undefined;
   #running: { url: string; stop: () => Promise<void> } | undefined;
 
   private constructor(program: ServerProgram, dataDir: string, link: TcpLink, log: (line: string) => void) {
@@ -58,6 +59,10 @@ export class KeptServer implements DatabaseServer {
       env: process.env,
       log: this.#log,
     });
+    // Stays: a server that has no connection left still does what it is told.
+    this.#admin = await createConnection(this.#running.url);
+    // It ends with the server.
+    this.#admin.on('error', () => {});
     this.#link.leadTo(new URL(this.#running.url).host);
   }
 
@@ -74,32 +79,24 @@ export class KeptServer implements DatabaseServer {
 
   /** One statement of somebody who may do anything. Returns its rows. */
   async ask(sql: string): Promise<RowDataPacket[]> {
-    const connection = await createConnection(this.adminUrl);
-    try {
-      const [rows] = await connection.query<RowDataPacket[]>(sql);
-      return rows;
-    } finally {
-      connection.destroy();
-    }
+    const [rows] = await this.#admin!.query<RowDataPacket[]>(sql);
+    return rows;
   }
 
-  /** How many sessions of the services it has killed. Theirs and the audit's are of the same user. */
+  /** Returns how many sessions it has killed: those of the services and of the audit, who are the same user. */
   async killSessions(): Promise<number> {
-    const sessions = await this.ask(`SELECT id FROM information_schema.processlist WHERE user = '${USER}'`);
-    const ids = sessions.map((row) => String(row['id'] ?? row['ID']));
-    // Some end by themselves meanwhile.
-    const killed = await Promise.all(
-      ids.map((id) =>
-        this.ask(`KILL ${id}`).then(
-          () => 1,
-          () => 0,
-        ),
-      ),
-    );
-    return killed.reduce<number>((sum, one) => sum + one, 0);
+    const sessions = await this.ask(`SELECT id AS id FROM information_schema.processlist WHERE user = '${USER}'`);
+    let killed = 0;
+    for (const { id } of sessions) {
+      // Some end by themselves meanwhile.
+      const done = await this.ask(`KILL ${String(id)}`).catch(() => undefined);
+      if (done) killed++;
+    }
+    return killed;
   }
 
   async stop(): Promise<void> {
+    this.#admin?.destroy();
     await this.#running?.stop();
     await this.#link.close();
     await rm(this.#dataDir, { recursive: true, force: true });
