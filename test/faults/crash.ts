@@ -45,7 +45,7 @@ async function crash(stage: Stage, service: ServiceName, step: Step, at: 'start'
   const victim = service === 'order-svc' ? world.orders[0]! : world.stocks[0]!;
   const provoke = provocations[`${service} ${step}`];
   const nth = step.startsWith('event') ? 1 : 2;
-  await victim.restart(`${step}:${at}:${nth}:${fault}`);
+  await victim.restart({ crashAt: `${step}:${at}:${nth}:${fault}` });
   const load = people.shop(8);
   const provoked = provoke?.(stage);
   try {
@@ -53,12 +53,12 @@ async function crash(stage: Stage, service: ServiceName, step: Step, at: 'start'
     if (fault === 'SIGSTOP') {
       // Past the claim's lease, the event's and the worker id's.
       await sleep(3500);
-      victim.process.resume();
+      victim.process.signal('CONT');
       return 1;
     }
     // The second one: whoever starts again comes to the same step, in the load that goes on.
     await victim.process.gone;
-    await victim.start(`${step}:${at}:1:${fault}`);
+    await victim.start({ crashAt: `${step}:${at}:1:${fault}` });
     const again = await Promise.race([victim.crashed.then(() => true), sleep(2000, false)]);
     if (again) {
       await victim.process.gone;

@@ -16,10 +16,10 @@ export const databaseFaults: Kind = {
     underLoad('failover to a copy that is refused writes', failOver),
     underLoad('max_connections is reached', tooManyConnections),
     underLoad('an operator kills every session, again and again', killAgainAndAgain, { quick: true }),
-    underLoad('the rows of t_stock are locked for longer than anybody waits', holdLocks('faults_stock.t_stock')),
-    underLoad('the claims are locked for longer than anybody waits', holdLocks('faults_order.t_order_claim')),
-    underLoad('the orders are locked for longer than anybody waits', holdLocks('faults_order.t_order')),
-    underLoad('the events are locked for longer than anybody waits', holdLocks('faults_order.t_event_record')),
+    underLoad('the rows of t_stock are locked for longer than anybody waits', holdLocks('stockDb', 't_stock')),
+    underLoad('the claims are locked for longer than anybody waits', holdLocks('orderDb', 't_order_claim')),
+    underLoad('the orders are locked for longer than anybody waits', holdLocks('orderDb', 't_order')),
+    underLoad('the events are locked for longer than anybody waits', holdLocks('orderDb', 't_event_record')),
     underLoad('deadlocks, with the services as victims', provokeDeadlocks, { quick: true }),
     underLoad('connections are cut at random moments, COMMIT among them', cutAtRandom),
   ],
@@ -96,8 +96,9 @@ async function failOver(server: KeptServer, { world }: Stage): Promise<number> {
   return 1;
 }
 
-async function expectRefusedWrites({ server }: World): Promise<void> {
-  const connection = await createConnection(`${server.url}/faults_stock`);
+async function expectRefusedWrites(world: World): Promise<void> {
+  const database = world.stockDb.sequelize.getDatabaseName();
+  const connection = await createConnection(`${keptServerOf(world).url}/${database}`);
   const refusal = await connection.query('UPDATE t_stock SET title = title').then(
     () => undefined,
     (error: unknown) => error as { errno?: number },
@@ -132,10 +133,10 @@ async function killAgainAndAgain(server: KeptServer, { random }: Stage): Promise
 }
 
 /** Somebody else's transaction holds all rows of a table, and the gaps between them. */
-function holdLocks(table: string): Fault {
-  return async (server) => {
+function holdLocks(db: 'orderDb' | 'stockDb', table: string): Fault {
+  return async (server, { world }) => {
     const before = await counterOf(server, 'lock_timeouts');
-    const holder = await createConnection(server.adminUrl);
+    const holder = await createConnection(`${server.adminUrl}/${world[db].sequelize.getDatabaseName()}`);
     try {
       for (let i = 0; i < 2; i++) {
         await holder.query('SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ');
@@ -153,15 +154,14 @@ function holdLocks(table: string): Fault {
 }
 
 /** Somebody else locks products in the other order, and has changed so much that the server picks the services as victims. */
-async function provokeDeadlocks(server: KeptServer): Promise<number> {
+async function provokeDeadlocks(server: KeptServer, { world }: Stage): Promise<number> {
   const before = await counterOf(server, 'lock_deadlocks');
-  await server.ask('CREATE TABLE IF NOT EXISTS faults_stock.side (id INT PRIMARY KEY)');
-  const rival = await createConnection(server.adminUrl);
+  const rival = await createConnection(`${server.adminUrl}/${world.stockDb.sequelize.getDatabaseName()}`);
+  await rival.query('CREATE TABLE side (id INT PRIMARY KEY)');
   try {
     for (const end = performance.now() + 5000; performance.now() < end;) await lockBackwards(rival);
   } finally {
-    rival.destroy();
-    await server.ask('DROP TABLE faults_stock.side');
+    await rival.query('DROP TABLE side').finally(() => rival.destroy());
   }
   return (await counterOf(server, 'lock_deadlocks')) - before;
 }
@@ -170,9 +170,9 @@ async function lockBackwards(rival: Connection): Promise<void> {
   await rival.query('START TRANSACTION');
   const rows = Array.from({ length: 1000 }, (_, i) => `(${i})`).join();
   try {
-    await rival.query(`INSERT INTO faults_stock.side VALUES ${rows}`);
+    await rival.query(`INSERT INTO side VALUES ${rows}`);
     for (let product = 8; product > 0; product--) {
-      await rival.query(`SELECT * FROM faults_stock.t_stock WHERE product_id = ${product} FOR UPDATE`);
+      await rival.query(`SELECT * FROM t_stock WHERE product_id = ${product} FOR UPDATE`);
       await sleep(15);
     }
   } catch (error) {

@@ -16,8 +16,9 @@ export async function runKind(
   kind: Kind,
   random: () => number,
   { cleanup, print }: Pick<CommandContext, 'cleanup' | 'print'>,
+  serverUrl?: string,
 ): Promise<Result> {
-  const world = await startWorld(random, print, kind.startServer);
+  const world = await startWorld(random, print, serverUrl, kind.startServer);
   cleanup.defer(() => world.close());
   const products = await fillShelves(world);
   const people = new People(world, products, random);
