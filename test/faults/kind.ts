@@ -1,3 +1,4 @@
+import type { DatabaseServer } from '../../dev/database/start-database.ts';
 import type { People } from './people.ts';
 import type { World } from './world.ts';
 
@@ -24,5 +25,7 @@ export interface Case {
 /** Faults of one kind. */
 export interface Kind {
   readonly name: string;
+  /** A database server that its cases need. Default: one that is fast and is not killed. */
+  readonly startServer?: (log: (line: string) => void) => Promise<DatabaseServer>;
   readonly cases: readonly Case[];
 }

@@ -18,7 +18,7 @@ export async function runKind(
   { cleanup, print }: Pick<CommandContext, 'cleanup' | 'print'>,
   serverUrl?: string,
 ): Promise<Result> {
-  const world = await startWorld(random, print, serverUrl);
+  const world = await startWorld(random, print, serverUrl, kind.startServer);
   cleanup.defer(() => world.close());
   const products = await fillShelves(world);
   const people = new People(world, products, random);

@@ -12,8 +12,10 @@ export interface Weather {
   down?: boolean;
   /** 0 to 1: how likely a chunk's arrival cuts the connection. */
   resets?: number;
-  /** The next connection is cut after so many bytes from the client. */
+  /** Each new connection is cut after so many bytes from the client. */
   cutAfterBytes?: number;
+  /** Each new connection is cut after so many bytes from the server. */
+  cutAfterAnswerBytes?: number;
 }
 
 /** A TCP connection between two parties, under the test's hand. It listens on one port for good; the server behind it may change. */
@@ -22,6 +24,7 @@ export class TcpLink {
   readonly #pairs = new Set<readonly [Socket, Socket]>();
   readonly #random: () => number;
   #weather: Weather = {};
+  #hits = 0;
   #target: { host: string; port: number } | undefined;
 
   private constructor(server: Server, random: () => number) {
@@ -42,6 +45,11 @@ export class TcpLink {
     return `127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
+  /** How often the weather lost, held or cut something: none means that a fault did not happen. */
+  get hits(): number {
+    return this.#hits;
+  }
+
   /** The server that is behind it from now on: `host:port`. */
   leadTo(address: string): void {
     const [host, port] = address.split(':');
@@ -54,12 +62,14 @@ export class TcpLink {
     if (weather.down) this.cut();
   }
 
-  /** Cuts what is connected. */
-  cut(): void {
+  /** Cuts what is connected. Returns how many connections those were. */
+  cut(): number {
+    const count = this.#pairs.size;
     for (const [client, upstream] of this.#pairs) {
       client.resetAndDestroy();
       upstream.resetAndDestroy();
     }
+    return count;
   }
 
   async close(): Promise<void> {
@@ -70,6 +80,7 @@ export class TcpLink {
   #join(client: Socket): void {
     client.on('error', () => {});
     if (this.#weather.down || !this.#target) {
+      this.#hits++;
       client.resetAndDestroy();
       return;
     }
@@ -77,8 +88,7 @@ export class TcpLink {
     upstream.on('error', () => {});
     const pair = [client, upstream] as const;
     this.#pairs.add(pair);
-    let bytesLeft = this.#weather.cutAfterBytes ?? Infinity;
-    delete this.#weather.cutAfterBytes;
+    const { cutAfterBytes = Infinity, cutAfterAnswerBytes = Infinity } = this.#weather;
     const cut = () => {
       client.resetAndDestroy();
       upstream.resetAndDestroy();
@@ -88,20 +98,50 @@ export class TcpLink {
       upstream.destroy();
     });
     upstream.on('close', () => client.destroy());
-    client.on('data', (chunk) => {
-      const whole = chunk.length < bytesLeft;
-      this.#pass(whole ? chunk : chunk.subarray(0, bytesLeft), upstream, false, cut);
-      bytesLeft -= chunk.length;
-      if (!whole) upstream.end(cut);
-    });
-    upstream.on('data', (chunk) => this.#pass(chunk, client, true, cut));
+    this.#carry({ from: client, to: upstream, isAnswer: false, bytes: cutAfterBytes, cut });
+    this.#carry({ from: upstream, to: client, isAnswer: true, bytes: cutAfterAnswerBytes, cut });
   }
 
-  #pass(chunk: Buffer, to: Socket, isAnswer: boolean, cut: () => void): void {
-    const { delayMs, loseAnswers, silent, resets = 0 } = this.#weather;
-    if (silent || (loseAnswers && isAnswer)) return;
-    if (resets > 0 && this.#random() < resets) return cut();
-    if (delayMs === undefined) to.write(chunk);
-    else setTimeout(() => to.writable && to.write(chunk), delayMs);
+  #carry({ from, to, isAnswer, bytes, cut }: Carriage): void {
+    let bytesLeft = bytes;
+    // Bytes never overtake bytes, whatever the weather was when they came.
+    const waiting: { chunk: Buffer; due: number }[] = [];
+    const goOn = () => {
+      while (waiting.length > 0 && waiting[0]!.due <= performance.now()) {
+        const { chunk } = waiting.shift()!;
+        if (to.writable) to.write(chunk);
+      }
+      if (waiting.length > 0) setTimeout(goOn, waiting[0]!.due - performance.now() + 1);
+    };
+    from.on('data', (chunk: Buffer) => {
+      const { delayMs = 0, loseAnswers, silent, resets = 0 } = this.#weather;
+      if (silent || (loseAnswers && isAnswer)) return void this.#hits++;
+      if (resets > 0 && this.#random() < resets) {
+        this.#hits++;
+        return cut();
+      }
+      if (chunk.length >= bytesLeft) {
+        this.#hits++;
+        if (to.writable) to.write(chunk.subarray(0, bytesLeft));
+        bytesLeft = 0;
+        to.end(cut);
+        return;
+      }
+      bytesLeft -= chunk.length;
+      if (delayMs > 0) this.#hits++;
+      if (delayMs === 0 && waiting.length === 0) return void to.write(chunk);
+      const due = Math.max(performance.now() + delayMs, waiting.at(-1)?.due ?? 0);
+      waiting.push({ chunk, due });
+      if (waiting.length === 1) goOn();
+    });
   }
+}
+
+interface Carriage {
+  from: Socket;
+  to: Socket;
+  isAnswer: boolean;
+  /** It is cut after so many. */
+  bytes: number;
+  cut: () => void;
 }

@@ -2,10 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { pathToFileURL } from 'node:url';
 import { resolve } from 'node:path';
 import { createDatabase } from '../../dev/database/create-database.ts';
-import { startDatabase } from '../../dev/database/start-database.ts';
+import { type DatabaseServer, startDatabase } from '../../dev/database/start-database.ts';
 import { ServiceProcess } from '../../dev/service-process.ts';
 import { type OrderDb, openOrderDb } from '../../order-svc/db/models.ts';
 import { openStockDb, type StockDb } from '../../stock-svc/db/models.ts';
+import type { Kind } from './kind.ts';
 import { TcpLink } from './tcp-link.ts';
 
 export type ServiceName = 'order-svc' | 'stock-svc';
@@ -84,6 +85,8 @@ export class Place {
 
 /** Two processes of each service on a real database, with a link of the test's own between any two parties. */
 export interface World {
+  /** Undefined: one that was there before. */
+  readonly server: DatabaseServer | undefined;
   readonly orders: readonly Place[];
   readonly stocks: readonly Place[];
   /** Past all links. */
@@ -112,13 +115,15 @@ const orderEnv = {
   EXPIRY_INTERVAL_MS: '200',
 };
 
-/** @param serverUrl a database server that is there; by default one is started. */
+/** @param serverUrl a database server that is there; by default, and when the kind has its own, one is started. */
 export async function startWorld(
   random: () => number,
   log: (line: string) => void,
   serverUrl?: string,
+  startServer?: Kind['startServer'],
 ): Promise<World> {
-  const server = serverUrl === undefined ? await startDatabase({ durability: 'relaxed', log }) : undefined;
+  const start = startServer ?? (() => startDatabase({ durability: 'relaxed', log }));
+  const server = serverUrl === undefined || startServer ? await start(log) : undefined;
   const suffix = randomUUID().slice(0, 8);
   const [orderUrl, stockUrl] = (await Promise.all(
     ['order', 'stock'].map((name) => createDatabase(server?.url ?? serverUrl!, `faults_${name}_${suffix}`)),
@@ -143,6 +148,7 @@ export async function startWorld(
   const orderDb = openOrderDb({ url: orderUrl });
   const stockDb = openStockDb({ url: stockUrl });
   return {
+    server,
     orders,
     stocks,
     orderDb,
