@@ -149,7 +149,7 @@ function command(name: string, args: object, run: Run): Command {
 /** A call about one of the orders that there are. */
 function ofOrder(
   name: string,
-  args: { own: boolean; nth: number },
+  args: { own: boolean; nth: number; [more: string]: unknown },
   run: (about: { order: ModelOrder; user: number }, model: ModelShop, real: RealShop) => Promise<void>,
 ): Command {
   const one = command(name, args, (model, real) => {
