@@ -28,8 +28,9 @@ const user = fc.constantFrom(...users);
 const key = fc.constantFrom('k1', 'k2', 'k3');
 const state = fc.constantFrom(undefined, 'WAIT_PAY', 'PAID', 'CANCELLED');
 const fault = fc.option(fc.constantFrom(...faults), { freq: 3, nil: undefined });
-/** One of the orders that there are. */
-const nth = fc.nat({ max: 5 });
+/** One of the orders that there are, counted from the newest, and whether it is its own user who calls. */
+const nth = fc.nat({ max: 3 });
+const own = fc.constantFrom(true, true, true, true, false);
 const amountOff = fc.constantFrom(0, 0, 0, 1);
 const paymentNo = fc.constantFrom('p1', 'p2', 'p3');
 
@@ -37,12 +38,13 @@ const paymentNo = fc.constantFrom('p1', 'p2', 'p3');
 export const commands: fc.Arbitrary<Command>[] = [
   fc.record({ user, key, cart: fc.constantFrom(...carts), fault }).map(createWithKey),
   fc.record({ user, cart: fc.constantFrom(...carts), fault }).map(createWithoutKey),
-  fc.record({ user, nth, paymentNo, amountOff, fault }).map(pay),
-  fc.record({ user, nth, reason: fc.constantFrom('', 'changed my mind'), fault }).map(cancel),
-  fc.record({ user, nth }).map(get),
+  fc.record({ own, nth, paymentNo, amountOff, fault }).map(pay),
+  fc.record({ own, nth, reason: fc.constantFrom('', 'changed my mind'), fault }).map(cancel),
+  fc.record({ own, nth }).map(get),
   fc.record({ user, key }).map(getByKey),
   fc.record({ user, state, pageSize: fc.integer({ min: 1, max: 3 }) }).map(list),
-  fc.constant(undefined).map(expire),
+  // Not often: there is little to do with orders that have expired.
+  fc.constantFrom(false, false, false, true).map(expire),
 ];
 
 function createWithKey({ user, key, cart, fault }: { user: number; key: string; cart: Cart; fault?: Fault }): Command {
@@ -64,24 +66,24 @@ function createWithoutKey({ user, cart, fault }: { user: number; cart: Cart; fau
   });
 }
 
-type Payment = { user: number; nth: number; paymentNo: string; amountOff: number; fault?: Fault };
-function pay({ user, nth, paymentNo, amountOff, fault }: Payment): Command {
-  return ofOrder('pay', { user, nth, paymentNo, amountOff, fault }, nth, async (order, model, real) => {
+type Payment = { own: boolean; nth: number; paymentNo: string; amountOff: number; fault?: Fault };
+function pay({ own, nth, paymentNo, amountOff, fault }: Payment): Command {
+  return ofOrder('pay', { own, nth, paymentNo, amountOff, fault }, async ({ order, user }, model, real) => {
     const amount = order.total + amountOff;
     await tell(real, fault, model.pay(user, order, paymentNo, amount), () => real.pay(user, order, paymentNo, amount));
   });
 }
 
-function cancel({ user, nth, reason, fault }: { user: number; nth: number; reason: string; fault?: Fault }): Command {
-  return ofOrder('cancel', { user, nth, reason, fault }, nth, async (order, model, real) => {
+function cancel({ own, nth, reason, fault }: { own: boolean; nth: number; reason: string; fault?: Fault }): Command {
+  return ofOrder('cancel', { own, nth, reason, fault }, async ({ order, user }, model, real) => {
     const said = reason === '' ? undefined : reason;
     await tell(real, fault, model.cancel(user, order, said), () => real.cancel(user, order, reason));
     await real.settle();
   });
 }
 
-function get({ user, nth }: { user: number; nth: number }): Command {
-  return ofOrder('get', { user, nth }, nth, async (order, model, real) =>
+function get({ own, nth }: { own: boolean; nth: number }): Command {
+  return ofOrder('get', { own, nth }, async ({ order, user }, model, real) =>
     tell(real, undefined, model.get(user, order), () => real.get(user, order)),
   );
 }
@@ -106,11 +108,12 @@ function list({ user, state, pageSize }: { user: number; state?: ModelOrder['sta
   });
 }
 
-function expire(): Command {
-  return command('expire', {}, async (model, real) => {
+function expire(happens: boolean): Command {
+  const one = command('expire', {}, async (model, real) => {
     model.expire();
     await real.expire();
   });
+  return { ...one, check: () => happens };
 }
 
 /** Makes a call, and fails unless it is answered as the model says; when a fault left its outcome open, its repeat is. */
@@ -146,10 +149,12 @@ function command(name: string, args: object, run: Run): Command {
 /** A call about one of the orders that there are. */
 function ofOrder(
   name: string,
-  args: object,
-  nth: number,
-  run: (order: ModelOrder, model: ModelShop, real: RealShop) => Promise<void>,
+  args: { own: boolean; nth: number; [more: string]: unknown },
+  run: (about: { order: ModelOrder; user: number }, model: ModelShop, real: RealShop) => Promise<void>,
 ): Command {
-  const one = command(name, args, (model, real) => run(model.orders[nth]!, model, real));
-  return { ...one, check: (model) => nth < model.orders.length };
+  const one = command(name, args, (model, real) => {
+    const order = model.orders.at(-1 - (args.nth % model.orders.length))!;
+    return run({ order, user: args.own ? order.user : 3 - order.user }, model, real);
+  });
+  return { ...one, check: (model) => model.orders.length > 0 };
 }
