@@ -1,6 +1,5 @@
-import type { DatabaseServer } from '../../dev/database/start-database.ts';
 import type { People } from './people.ts';
-import type { World } from './world.ts';
+import type { StartServer, World } from './world.ts';
 
 /** What a case works with. */
 export interface Stage {
@@ -26,6 +25,6 @@ export interface Case {
 export interface Kind {
   readonly name: string;
   /** A database server that its cases need. Default: one that is fast and is not killed. */
-  readonly startServer?: (log: (line: string) => void) => Promise<DatabaseServer>;
+  readonly startServer?: StartServer;
   readonly cases: readonly Case[];
 }

@@ -6,10 +6,12 @@ import { type DatabaseServer, startDatabase } from '../../dev/database/start-dat
 import { ServiceProcess } from '../../dev/service-process.ts';
 import { type OrderDb, openOrderDb } from '../../order-svc/db/models.ts';
 import { openStockDb, type StockDb } from '../../stock-svc/db/models.ts';
-import type { Kind } from './kind.ts';
 import { TcpLink } from './tcp-link.ts';
 
 export type ServiceName = 'order-svc' | 'stock-svc';
+
+/** Gets a database server. */
+export type StartServer = (log: (line: string) => void) => Promise<DatabaseServer>;
 
 /** What is wrong with a process from its start. */
 export interface Trouble {
@@ -120,7 +122,7 @@ export async function startWorld(
   random: () => number,
   log: (line: string) => void,
   serverUrl?: string,
-  startServer?: Kind['startServer'],
+  startServer?: StartServer,
 ): Promise<World> {
   const start = startServer ?? (() => startDatabase({ durability: 'relaxed', log }));
   const server = serverUrl === undefined || startServer ? await start(log) : undefined;
