@@ -10,7 +10,8 @@ const devEntries = [
   // What mocha, and what tests, start by path.
   '^test/support/(setup|reporter|mint-numbers)\\.ts$',
   '^test/runtime/lifecycle/a-process\\.ts$',
-  '^test/faults/(main|crash-at)\\.ts$',
+  '^test/contract/main\\.ts$',
+  '^test/faults/(main|crash-at|clock-shift)\\.ts$',
   // What esbuild and npm start by path.
   '^examples/[^/]+/(main|page/page)\\.ts$',
 ];

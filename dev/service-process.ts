@@ -111,9 +111,9 @@ export class ServiceProcess {
     clearTimeout(timer);
   }
 
-  /** SIGCONT: a service that was stopped goes on. */
-  resume(): void {
-    this.#keeper.stdin.write('CONT\n');
+  /** CONT: a service that was stopped goes on. USR2: whatever it makes of it. */
+  signal(name: 'CONT' | 'USR2'): void {
+    this.#keeper.stdin.write(`${name}\n`);
   }
 
   #keep(text: string): void {

@@ -4,6 +4,7 @@ import { Server, type UntypedHandleCall, type UntypedServiceImplementation } fro
 import { type ConnectionOptions, serverConnections } from './connections.ts';
 import { deadlineOf, type Deadlines } from './deadline.ts';
 import { serverCredentials } from './grpc-credentials.ts';
+import { grpcGuard, keepHeadersUnlogged } from './grpc-guard.ts';
 import { serveStream, type StreamCall, type StreamImpl, type StreamMethod } from './serve-stream.ts';
 import { serveUnary, type UnaryCall, type UnaryCallback, type UnaryImpl } from './serve-unary.ts';
 import type { DoorTls } from './tls.ts';
@@ -19,9 +20,14 @@ export interface HostOptions extends ConnectionOptions {
   deadline: Deadlines;
   /** Longest request that is taken, in bytes; a longer one is RESOURCE_EXHAUSTED. Default 1 MiB. */
   maxMessageBytes?: number;
+  /** For a whole request to arrive; a slower one is DEADLINE_EXCEEDED. Default 30 s. */
+  requestMs?: number;
   /** Default: plain text. */
   tls?: DoorTls;
 }
+
+/** More than a service takes in work at once, so that what is over that is refused at once and does not wait here. */
+const STREAMS_OF_ONE_CONNECTION = 1024;
 
 /**
  * Serves Connect implementations on a gRPC port of grpc-js.
@@ -37,8 +43,11 @@ export class GrpcHost {
 
   constructor(options: HostOptions) {
     this.#options = options;
+    keepHeadersUnlogged();
     this.#server = new Server({
       'grpc.max_receive_message_length': options.maxMessageBytes ?? 1024 * 1024,
+      'grpc.max_concurrent_streams': STREAMS_OF_ONE_CONNECTION,
+      interceptors: [grpcGuard(options.requestMs ?? 30_000)],
       ...serverConnections(options),
     });
   }

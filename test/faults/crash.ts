@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { connectStockService } from '../../client/clients.ts';
 import { orderSteps } from '../../order-svc/domain/steps.ts';
 import { stockSteps } from '../../stock-svc/domain/steps.ts';
 import type { Case, Kind, Stage } from './kind.ts';
@@ -14,6 +15,8 @@ const provocations: Partial<Record<`${ServiceName} ${Step}`, (stage: Stage) => P
   'order-svc stage-restores': stockAway,
   'order-svc event.give-back': stockAway,
   'stock-svc restore': loseDeductAnswers,
+  'stock-svc receive-stock': takeGoodsIn,
+  'stock-svc put-products': takeGoodsIn,
 };
 
 /** A crash at each step of each service, and a second one at the same step while it recovers. */
@@ -42,7 +45,7 @@ async function crash(stage: Stage, service: ServiceName, step: Step, at: 'start'
   const victim = service === 'order-svc' ? world.orders[0]! : world.stocks[0]!;
   const provoke = provocations[`${service} ${step}`];
   const nth = step.startsWith('event') ? 1 : 2;
-  await victim.restart(`${step}:${at}:${nth}:${fault}`);
+  await victim.restart({ crashAt: `${step}:${at}:${nth}:${fault}` });
   const load = people.shop(8);
   const provoked = provoke?.(stage);
   try {
@@ -50,12 +53,12 @@ async function crash(stage: Stage, service: ServiceName, step: Step, at: 'start'
     if (fault === 'SIGSTOP') {
       // Past the claim's lease, the event's and the worker id's.
       await sleep(3500);
-      victim.process.resume();
+      victim.process.signal('CONT');
       return 1;
     }
     // The second one: whoever starts again comes to the same step, in the load that goes on.
     await victim.process.gone;
-    await victim.start(`${step}:${at}:1:${fault}`);
+    await victim.start({ crashAt: `${step}:${at}:1:${fault}` });
     const again = await Promise.race([victim.crashed.then(() => true), sleep(2000, false)]);
     if (again) {
       await victim.process.gone;
@@ -72,6 +75,31 @@ async function crash(stage: Stage, service: ServiceName, step: Step, at: 'start'
 async function reached(victim: Place, where: string): Promise<void> {
   const late = sleep(15_000, 'late', { ref: false });
   if ((await Promise.race([victim.crashed, late])) === 'late') throw new Error(`${victim.name} never came to ${where}`);
+}
+
+/** New products and their goods, each receipt again until it is answered. */
+async function takeGoodsIn({ world, random }: Stage): Promise<void> {
+  const { client, close } = connectStockService(world.stocks[0]!.link.address);
+  for (let i = 0; i < 5; i++) {
+    const productId = 1000n + BigInt(Math.floor(random() * 1e9));
+    const products = [{ productId, title: 'New', unitPriceCents: 250n }];
+    const receipt = { receiptNo: `r-${productId}`, items: [{ productId, quantity: 5n }] };
+    await untilDone(() => client.putProducts({ products }, { timeoutMs: 1000 }));
+    await untilDone(() => client.receiveStock(receipt, { timeoutMs: 1000 }));
+  }
+  close();
+}
+
+async function untilDone(call: () => Promise<unknown>): Promise<void> {
+  for (const end = performance.now() + 30_000; performance.now() < end;) {
+    const failed = await call().then(
+      () => false,
+      () => true,
+    );
+    if (!failed) return;
+    await sleep(50);
+  }
+  throw new Error('stock-svc never answered');
 }
 
 /** Deducts are done, and nobody is told. */

@@ -1,13 +1,14 @@
 // npm run faults [-- --quick] [--json] [--seed N] [KIND ...]
 import { parseArgs } from 'node:util';
 import { type CommandContext, runCommand } from '../../dev/run-command.ts';
+import { clocks } from './clocks.ts';
 import { crashes } from './crash.ts';
 import type { Kind } from './kind.ts';
 import { seeded } from './random.ts';
 import { runKind } from './run-kind.ts';
 import { type Result, table } from './table.ts';
 
-const kinds: readonly Kind[] = [crashes];
+const kinds: readonly Kind[] = [crashes, clocks];
 
 const { values: options, positionals: names } = parseArgs({
   options: {

@@ -1,9 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Client, Code, ConnectError, createClient } from '@connectrpc/connect';
+import { type CallOptions, type Client, Code, ConnectError, createClient } from '@connectrpc/connect';
 import { OrderService } from '../../gen/ordersystem/order/v1/order_service_pb.ts';
 import { errorInfoOf } from '../../runtime/rpc/errors.ts';
 import { createGrpcTransport } from '../../runtime/rpc/transport.ts';
 import type { World } from './world.ts';
+
+type Shop = Client<typeof OrderService>;
+type Call = (client: Shop, options: CallOptions) => Promise<unknown>;
 
 /** One purchase intent, and all that anybody was told of it. */
 export interface Intent {
@@ -15,6 +18,8 @@ export interface Intent {
   readonly orderNos: Set<string>;
   /** What ended it without an order. */
   refused?: string;
+  /** What anybody was told that became of the order. */
+  readonly told: Set<'PAID' | 'CANCELLED'>;
 }
 
 /** What people may do with one intent. */
@@ -27,7 +32,7 @@ export class People {
   /** What no caller should ever be told. */
   readonly violations: string[] = [];
   requests = 0;
-  readonly #clients: Client<typeof OrderService>[];
+  readonly #clients: Shop[];
   readonly #transports: ReturnType<typeof createGrpcTransport>[];
   readonly #random: () => number;
   readonly #products: readonly bigint[];
@@ -64,6 +69,7 @@ export class People {
       productId: this.#pick(this.#products),
       quantity: 1n + BigInt(Math.floor(this.#random() * 3)),
       orderNos: new Set(),
+      told: new Set(),
     };
     this.intents.push(intent);
     if (manner === 'double-click') await Promise.all([this.#untilFinal(intent), this.#untilFinal(intent)]);
@@ -74,56 +80,82 @@ export class People {
     await this.#untilFinal(intent);
     if (manner === 'other-cart') await this.#expectConflict({ ...intent, quantity: intent.quantity + 1n });
     if (manner === 'other-user') await this.#expectConflict({ ...intent, userId: intent.userId + 1 });
+    await this.#decide(intent);
     return intent;
+  }
+
+  /** Pays, cancels, both at once, or neither: then the order expires. Some pay when it has. */
+  async #decide(intent: Intent): Promise<void> {
+    const [orderNo] = intent.orderNos;
+    if (orderNo === undefined) return;
+    const wish = this.#random();
+    if (wish < 0.05) await sleep(1500);
+    const pays = wish < 0.4 ? [this.#pay(intent, orderNo)] : [];
+    const cancels = wish > 0.3 && wish < 0.6 ? [this.#cancel(intent, orderNo)] : [];
+    await Promise.all([...pays, ...cancels]);
+  }
+
+  async #pay(intent: Intent, orderNo: string): Promise<void> {
+    const payment = { orderNo, paymentNo: `p-${orderNo}`, amountCents: intent.quantity * 250n };
+    const outcome = await this.#untilTold(intent, (client, options) => client.payOrder(payment, options));
+    if (outcome === undefined || outcome === 'ORDER_NOT_PAYABLE') intent.told.add(outcome ? 'CANCELLED' : 'PAID');
+    else this.violations.push(`${intent.key}: paying ${orderNo} was answered with ${outcome}`);
+  }
+
+  async #cancel(intent: Intent, orderNo: string): Promise<void> {
+    const outcome = await this.#untilTold(intent, (client, options) => client.cancelOrder({ orderNo }, options));
+    if (outcome === undefined || outcome === 'ORDER_NOT_CANCELLABLE') intent.told.add(outcome ? 'PAID' : 'CANCELLED');
+    else this.violations.push(`${intent.key}: cancelling ${orderNo} was answered with ${outcome}`);
   }
 
   /** Sends the same again, to any node, until it is an order or is refused. */
   async #untilFinal(intent: Intent): Promise<void> {
-    for (const end = performance.now() + 60_000; performance.now() < end;) {
-      const final = await this.#submit(intent, 1000);
-      if (final) return;
-      await sleep(20 + this.#random() * 100);
-    }
-    this.violations.push(`${intent.key}: no answer within a minute`);
+    const refused = await this.#untilTold(intent, (client, options) => this.#create(intent, client, options));
+    if (refused !== undefined) intent.refused = refused;
   }
 
-  /** True: the answer is final. */
-  async #submit(intent: Intent, timeoutMs: number): Promise<boolean> {
-    const outcome = await this.#call(intent, timeoutMs);
-    if ('orderNo' in outcome) intent.orderNos.add(outcome.orderNo);
-    else if (outcome.retry === 'same_key') return false;
-    else intent.refused = outcome.reason;
-    return true;
+  /** Once, with no patience. */
+  async #submit(intent: Intent, timeoutMs: number): Promise<void> {
+    const outcome = await this.#ask(intent, timeoutMs, (client, options) => this.#create(intent, client, options));
+    if (outcome && outcome.retry !== 'same_key') intent.refused = outcome.reason;
+  }
+
+  async #create({ key, productId, quantity, orderNos }: Intent, client: Shop, options: CallOptions): Promise<void> {
+    const request = { clientRequestId: key, items: [{ productId, quantity }] };
+    orderNos.add((await client.createOrder(request, options)).order!.orderNo);
   }
 
   async #expectConflict(other: Intent): Promise<void> {
     // A refused intent has freed its key.
     if (other.orderNos.size === 0) return;
-    for (let i = 0; i < 100; i++) {
-      const outcome = await this.#call(other, 1000);
-      if ('orderNo' in outcome) this.violations.push(`${other.key}: somebody else got order ${outcome.orderNo}`);
-      else if (outcome.retry === 'same_key') {
-        await sleep(50);
-        continue;
-      } else if (outcome.reason !== 'CLIENT_REQUEST_ID_CONFLICT') {
-        this.violations.push(`${other.key}: ${outcome.reason} instead of a conflict`);
-      }
-      return;
+    const own = { ...other, orderNos: new Set<string>() };
+    const outcome = await this.#untilTold(other, (client, options) => this.#create(own, client, options));
+    if (outcome !== 'CLIENT_REQUEST_ID_CONFLICT') {
+      this.violations.push(`${other.key}: somebody else was told ${outcome ?? [...own.orderNos].join()}`);
     }
   }
 
-  async #call(
-    { key, userId, productId, quantity }: Intent,
+  /** Calls again and again. Undefined: it was done. Else the reason with which it was refused for good. */
+  async #untilTold(intent: Intent, call: Call): Promise<string | undefined> {
+    for (const end = performance.now() + 60_000; performance.now() < end;) {
+      const failure = await this.#ask(intent, 1000, call);
+      if (failure?.retry !== 'same_key') return failure?.reason;
+      await sleep(20 + this.#random() * 100);
+    }
+    this.violations.push(`${intent.key}: no answer within a minute`);
+    return 'NO_ANSWER';
+  }
+
+  /** One call of one node. Undefined: it was done. */
+  async #ask(
+    { key, userId }: Intent,
     timeoutMs: number,
-  ): Promise<{ orderNo: string } | { reason: string; retry: string }> {
+    call: Call,
+  ): Promise<{ reason: string; retry: string } | undefined> {
     this.requests++;
-    const request = { clientRequestId: key, items: [{ productId, quantity }] };
     try {
-      const { order } = await this.#pick(this.#clients).createOrder(request, {
-        headers: { 'x-user-id': String(userId) },
-        timeoutMs,
-      });
-      return { orderNo: order!.orderNo };
+      await call(this.#pick(this.#clients), { headers: { 'x-user-id': String(userId) }, timeoutMs });
+      return undefined;
     } catch (error) {
       const info = errorInfoOf(error);
       if (info) {

@@ -16,8 +16,9 @@ export async function runKind(
   kind: Kind,
   random: () => number,
   { cleanup, print }: Pick<CommandContext, 'cleanup' | 'print'>,
+  serverUrl?: string,
 ): Promise<Result> {
-  const world = await startWorld(random, print);
+  const world = await startWorld(random, print, serverUrl);
   cleanup.defer(() => world.close());
   const products = await fillShelves(world);
   const people = new People(world, products, random);

@@ -56,19 +56,28 @@ export async function violationsOf({ orderDb, stockDb }: World, intents: readonl
 /** Every caller that was told a number can read exactly that order, and nobody has one who was told that he has none. */
 async function wrongAnswers({ sequelize }: World['orderDb'], intents: readonly Intent[]): Promise<string[]> {
   if (intents.length === 0) return [];
-  const rows = await select<{ order_no: string; client_request_id: Buffer; user_id: string; bought: string }>(
+  const rows = await select<{
+    order_no: string;
+    client_request_id: Buffer;
+    user_id: string;
+    status: string;
+    bought: string;
+  }>(
     sequelize,
-    `SELECT o.order_no, o.client_request_id, o.user_id, GROUP_CONCAT(i.product_id, 'x', i.quantity) AS bought
+    `SELECT o.order_no, o.client_request_id, o.user_id, o.status, GROUP_CONCAT(i.product_id, 'x', i.quantity) AS bought
       FROM t_order o JOIN t_order_item i ON i.order_no = o.order_no WHERE o.client_request_id IN (?)
-      GROUP BY o.order_no, o.client_request_id, o.user_id`,
+      GROUP BY o.order_no, o.client_request_id, o.user_id, o.status`,
     [intents.map(({ key }) => Buffer.from(key))],
   );
   const orders = Map.groupBy(rows, (row) => row.client_request_id.toString());
-  return intents.flatMap(({ key, userId, productId, quantity, orderNos, refused }) => {
+  return intents.flatMap(({ key, userId, productId, quantity, orderNos, told, refused }) => {
     const own = orders.get(key) ?? [];
     const wrong: string[] = [];
     if (own.length > 1) wrong.push(`${key} has ${own.length} orders`);
     if (orderNos.size > 1) wrong.push(`${key} was told ${[...orderNos].join(' and ')}`);
+    for (const state of told) {
+      if (own[0]?.status !== state) wrong.push(`${key} was told that its order is ${state}; it is ${own[0]?.status}`);
+    }
     for (const orderNo of orderNos) {
       const order = own.find((row) => row.order_no === orderNo);
       if (!order) wrong.push(`${key} was told ${orderNo}, which is not there`);

@@ -1,13 +1,26 @@
+import { randomUUID } from 'node:crypto';
 import { pathToFileURL } from 'node:url';
 import { resolve } from 'node:path';
 import { createDatabase } from '../../dev/database/create-database.ts';
-import { type DatabaseServer, startDatabase } from '../../dev/database/start-database.ts';
+import { startDatabase } from '../../dev/database/start-database.ts';
 import { ServiceProcess } from '../../dev/service-process.ts';
 import { type OrderDb, openOrderDb } from '../../order-svc/db/models.ts';
 import { openStockDb, type StockDb } from '../../stock-svc/db/models.ts';
 import { TcpLink } from './tcp-link.ts';
 
 export type ServiceName = 'order-svc' | 'stock-svc';
+
+/** What is wrong with a process from its start. */
+export interface Trouble {
+  /** Where it is to end or to stop, as `crash-at.ts` reads it. */
+  readonly crashAt?: string;
+  /** Milliseconds that its clock is off, and that it is set by at each SIGUSR2. */
+  readonly clock?: { readonly shiftMs: number; readonly stepMs: number };
+}
+
+function preload(file: string) {
+  return { NODE_OPTIONS: `--import=${pathToFileURL(resolve(import.meta.dirname, file)).href}` };
+}
 
 /** One process of a service and the links that lead to it and from it. It is started again on the same place. */
 export class Place {
@@ -27,17 +40,22 @@ export class Place {
     this.#env = env;
   }
 
-  /** @param crashAt where its process is to end or to stop, as `crash-at.ts` reads it. */
-  async start(crashAt = ''): Promise<void> {
-    const preload = pathToFileURL(resolve(import.meta.dirname, 'crash-at.ts')).href;
-    const crash: Record<string, string> = crashAt ? { CRASH_AT: crashAt, NODE_OPTIONS: `--import=${preload}` } : {};
+  async start({ crashAt, clock }: Trouble = {}): Promise<void> {
     const crashed = Promise.withResolvers<void>();
     const onLine = (line: string) => void (line.startsWith('crash-at ') && crashed.resolve());
+    const trouble = {
+      ...(crashAt !== undefined && { CRASH_AT: crashAt, ...preload('crash-at.ts') }),
+      ...(clock && {
+        CLOCK_SHIFT_MS: String(clock.shiftMs),
+        CLOCK_STEP_MS: String(clock.stepMs),
+        ...preload('clock-shift.ts'),
+      }),
+    };
     this.#crashed = crashed;
     this.#process = new ServiceProcess({
       name: this.name,
-      env: { ...this.#env, ...crash },
-      ...(crashAt && { onLine }),
+      env: { ...this.#env, ...trouble },
+      ...(crashAt !== undefined && { onLine }),
     });
     this.link.leadTo(await this.#process.ready);
   }
@@ -52,9 +70,9 @@ export class Place {
   }
 
   /** SIGTERM, and a new process. */
-  async restart(crashAt?: string): Promise<void> {
+  async restart(trouble?: Trouble): Promise<void> {
     await this.process.stop();
-    await this.start(crashAt);
+    await this.start(trouble);
   }
 
   async close(): Promise<void> {
@@ -66,7 +84,6 @@ export class Place {
 
 /** Two processes of each service on a real database, with a link of the test's own between any two parties. */
 export interface World {
-  readonly server: DatabaseServer;
   readonly orders: readonly Place[];
   readonly stocks: readonly Place[];
   /** Past all links. */
@@ -91,12 +108,21 @@ const orderEnv = {
   WORKER_LEASE_MS: '3000',
   REAPER_INTERVAL_MS: '200',
   RELAY_INTERVAL_MS: '100',
+  ORDER_PAY_WINDOW_MS: '1000',
+  EXPIRY_INTERVAL_MS: '200',
 };
 
-export async function startWorld(random: () => number, log: (line: string) => void): Promise<World> {
-  const server = await startDatabase({ durability: 'relaxed', log });
-  const orderUrl = await createDatabase(server.url, 'faults_order');
-  const stockUrl = await createDatabase(server.url, 'faults_stock');
+/** @param serverUrl a database server that is there; by default one is started. */
+export async function startWorld(
+  random: () => number,
+  log: (line: string) => void,
+  serverUrl?: string,
+): Promise<World> {
+  const server = serverUrl === undefined ? await startDatabase({ durability: 'relaxed', log }) : undefined;
+  const suffix = randomUUID().slice(0, 8);
+  const [orderUrl, stockUrl] = (await Promise.all(
+    ['order', 'stock'].map((name) => createDatabase(server?.url ?? serverUrl!, `faults_${name}_${suffix}`)),
+  )) as [string, string];
   const linkTo = async (url: string) => {
     const link = await TcpLink.open(random);
     link.leadTo(new URL(url).host);
@@ -117,7 +143,6 @@ export async function startWorld(random: () => number, log: (line: string) => vo
   const orderDb = openOrderDb({ url: orderUrl });
   const stockDb = openStockDb({ url: stockUrl });
   return {
-    server,
     orders,
     stocks,
     orderDb,
@@ -126,7 +151,7 @@ export async function startWorld(random: () => number, log: (line: string) => vo
       await Promise.all(places.map((one) => one.close()));
       await orderDb.sequelize.close();
       await stockDb.sequelize.close();
-      await server.stop();
+      await server?.stop();
     },
   };
 }

@@ -63,7 +63,7 @@ export async function answerCall(
   const answerHeader = answer.header ?? new Headers();
   for (const [name, value] of Object.entries(refusal?.header ?? {})) answerHeader.set(name, value);
   // A body that did not come in time is not waited for.
-  if (deadline.timeoutMs() <= 0 && !request.complete) closeAfter(request, answerHeader);
+  if (deadline.signal.aborted && !request.complete) closeAfter(request, answerHeader);
   return { ...answer, status: refusal?.status ?? answer.status, header: answerHeader };
 }
 

@@ -447,6 +447,7 @@ export const IntentStateSchema: GenEnum<IntentState> = /*@__PURE__*/
  * `retry` says what a repeat can do: `same_key` (send the same request with the same key again, after RetryInfo's delay
  * when there is one), `new_key` (this intent cannot succeed as it is; a changed one is a new intent with a new key) or
  * `never` (the request itself is wrong).
+ * At the gRPC port REQUEST_TOO_LARGE and DEADLINE_EXCEEDED may be a bare status without it.
  *
  * Errors of every RPC: UNAUTHENTICATED `UNAUTHENTICATED`: the caller is not known, or not believed, or names no user.
  * INVALID_ARGUMENT `INVALID_REQUEST`: BadRequest names each field. RESOURCE_EXHAUSTED `REQUEST_TOO_LARGE`: the message is over 1 MiB. RESOURCE_EXHAUSTED `OVERLOADED`, with RetryInfo and

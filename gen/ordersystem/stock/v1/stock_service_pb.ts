@@ -448,6 +448,7 @@ export const GetStockResponseSchema: GenMessage<GetStockResponse> = /*@__PURE__*
  * Every error carries google.rpc.ErrorInfo (domain `ordersystem`) whose `reason` is named below, and whose metadata
  * `retry` says what a repeat can do: `same_key` (send the same request again), `new_key` (it cannot succeed as it is
  * under this order_no or receipt_no) or `never` (the request itself is wrong).
+ * At the gRPC port REQUEST_TOO_LARGE and DEADLINE_EXCEEDED may be a bare status without it.
  *
  * Errors of every RPC: UNAUTHENTICATED `UNAUTHENTICATED`: the caller is not known, or not believed. PERMISSION_DENIED
  * `PERMISSION_DENIED`: the token lacks the scope that metadata `scope` names. INVALID_ARGUMENT `INVALID_REQUEST`:
