@@ -1,12 +1,12 @@
 import type { Client } from '@connectrpc/connect';
 import type { Sequelize } from 'sequelize';
-import { connectStockService } from '../client/clients.ts';
 import type { StockService } from '../gen/ordersystem/stock/v1/stock_service_pb.ts';
 import { openDatabase } from '../runtime/db/database.ts';
 import { select } from '../runtime/db/statements.ts';
 import type { Databases } from './audit/databases.ts';
 import { read } from './config.ts';
 import { Failure, status } from './failure.ts';
+import { openStockService } from './stock-access.ts';
 
 /** What a table of each database must have for these commands. */
 const known = {
@@ -25,7 +25,7 @@ export class Access {
 
   /** Both databases, to read only: the server itself refuses everything else. */
   async databases(): Promise<Databases> {
-    const { ORDER_DATABASE_URL, STOCK_DATABASE_URL } = read(this.env, 'ORDER_DATABASE_URL', 'STOCK_DATABASE_URL');
+    const { ORDER_DATABASE_URL, STOCK_DATABASE_URL } = read(this.env, ['ORDER_DATABASE_URL', 'STOCK_DATABASE_URL']);
     return {
       order: await this.#open('ORDER_DATABASE_URL', ORDER_DATABASE_URL, true),
       stock: await this.#open('STOCK_DATABASE_URL', STOCK_DATABASE_URL, true),
@@ -34,13 +34,12 @@ export class Access {
 
   /** order-svc's database, to read only unless somebody has said yes to a change. */
   orderDatabase({ readOnly = true } = {}): Promise<Sequelize> {
-    const { ORDER_DATABASE_URL } = read(this.env, 'ORDER_DATABASE_URL');
+    const { ORDER_DATABASE_URL } = read(this.env, ['ORDER_DATABASE_URL']);
     return this.#open('ORDER_DATABASE_URL', ORDER_DATABASE_URL, readOnly);
   }
 
   stockService(): Client<typeof StockService> {
-    const { STOCK_TARGET } = read(this.env, 'STOCK_TARGET');
-    const { client, close } = connectStockService(STOCK_TARGET);
+    const { client, close } = openStockService(this.env);
     this.#cleanup.defer(close);
     return client;
   }

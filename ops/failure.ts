@@ -25,6 +25,7 @@ export class Failure extends Error {
 }
 
 // Not an answer to what was asked.
+const refusals = new Set(['INVALID_REQUEST', 'UNAUTHENTICATED', 'PERMISSION_DENIED']);
 const faults = new Set([Code.Unavailable, Code.DeadlineExceeded, Code.Internal]);
 
 /** What to say of an error, and with which status to end. Nothing of a URL's password is in any of them. */
@@ -34,7 +35,7 @@ export function failureOf(error: unknown): Failure {
   if (error instanceof ConnectError) {
     const reason = reasonOf(error);
     if (reason === undefined) return new Failure(status.cannot, `STOCK_TARGET: no answer (${error.rawMessage})`);
-    const cannot = faults.has(error.code) || reason === 'INVALID_REQUEST' || reason === 'UNAUTHENTICATED';
+    const cannot = faults.has(error.code) || refusals.has(reason);
     return new Failure(cannot ? status.cannot : status.wrong, `stock-svc answered ${reason}: ${error.rawMessage}`);
   }
   if (isDatabaseAway(error)) return new Failure(status.cannot, `the database went away: ${String(error)}`);

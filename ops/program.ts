@@ -22,7 +22,8 @@ const onEach = `
 Environment:
   ORDER_DATABASE_URL    order-svc's database: mysql://user:password@host:port/database
   STOCK_DATABASE_URL    stock-svc's; of both the primary, not a replica, which lags
-  STOCK_TARGET          where stock-svc is (default 127.0.0.1:50052)
+  STOCK_TARGET          where stock-svc is (default 127.0.0.1:50052); with STOCK_TLS_CA_FILE,
+                        STOCK_TLS_CERT_FILE, STOCK_TLS_KEY_FILE, STOCK_TOKEN_FILE as order-svc has
 
 Exit status:
   0  done, and nothing is wrong

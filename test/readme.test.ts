@@ -89,7 +89,7 @@ describe('README', () => {
     const listed = table('Variables of the commands').map(([name, fallback]) => [name, fallback]);
     const expected = Object.entries(variables).map(([name, schema]) => {
       const { success, data } = z.optional(schema).safeParse(undefined);
-      return [name, success && data !== undefined ? String(data) : 'required'];
+      return [name, success && data !== undefined ? String(data ?? '') : 'required'];
     });
     assert.deepEqual(listed.toSorted(), expected.toSorted());
   });

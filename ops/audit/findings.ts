@@ -10,6 +10,7 @@ export const rules = {
   ORDER_WITHOUT_ITEMS: 'an order has no items',
   ITEMS_DIFFER: 'an order has bought other items than it has taken',
   TOTAL_DIFFERS: "an order's total is not the sum of its items",
+  PAYMENT_MISSING: 'a PAID order has no payment of its total',
   EVENT_COUNT: 'an order has not exactly one event of each thing that became of it',
   EVENT_DEAD: 'an event has failed its last attempt',
 } as const;

@@ -45,6 +45,7 @@ export function judge(
     if (totalCents !== itemsCents)
       found('TOTAL_DIFFERS', `${name} has a total of ${totalCents} cents, its items come to ${itemsCents}`);
   }
+  if (status === 'PAID' && !trace.paid) found('PAYMENT_MISSING', `${name} has no payment of its total`);
   for (const eventType of ['ORDER_CREATED', 'ORDER_PAID', 'ORDER_CANCELLED']) {
     const count = trace.events.get(eventType) ?? 0;
     const due = eventType === 'ORDER_CREATED' || eventType === `ORDER_${status}` ? 1 : 0;

@@ -5,6 +5,8 @@ import { among, type Numbers, readTogether } from './read-together.ts';
 export interface Trace {
   /** Undefined: there is no order. CANCELLED is for ever. */
   status?: string;
+  /** There is a payment of its total that is bound to it. */
+  paid: boolean;
   /** The order is so young that all of its events must still be there. */
   young: boolean;
   totalCents: bigint;
@@ -22,6 +24,7 @@ interface OrderRow {
   order_no: string;
   status: string;
   total_cents: string;
+  paid: number;
   young: number;
 }
 interface ItemRow {
@@ -47,8 +50,10 @@ export async function readTraces(
   const young = retentionMs === undefined ? '1' : 'create_time > UTC_TIMESTAMP(3) - INTERVAL ? MICROSECOND';
   const [orders, items, claims, events] = await readTogether<Results>(order, [
     {
-      sql: `SELECT order_no, status, CAST(total_amount * 100 AS SIGNED) AS total_cents, ${young} AS young
-        FROM t_order WHERE ${sql}`,
+      sql: `SELECT order_no, status, CAST(total_amount * 100 AS SIGNED) AS total_cents, ${young} AS young,
+          EXISTS (SELECT 1 FROM t_payment p WHERE p.payment_no = o.payment_no AND p.order_no = o.order_no
+            AND p.amount_cents = CAST(o.total_amount * 100 AS SIGNED)) AS paid
+        FROM t_order o WHERE ${sql}`,
       values: [...(retentionMs === undefined ? [] : [retentionMs * 1000]), ...values],
     },
     { sql: `SELECT order_no, product_id, quantity, unit_price_cents FROM t_order_item WHERE ${sql}`, values },
@@ -65,6 +70,7 @@ export async function readTraces(
     const trace = traceOf(row.order_no);
     trace.status = row.status;
     trace.young = Number(row.young) === 1;
+    trace.paid = Number(row.paid) === 1;
     trace.totalCents = BigInt(row.total_cents);
   }
   for (const [orderNo, lines] of Map.groupBy(items, (item) => item.order_no)) {
@@ -83,6 +89,7 @@ export async function readTraces(
 
 function nothing(): Trace {
   return {
+    paid: false,
     young: false,
     totalCents: 0n,
     itemsCents: 0n,

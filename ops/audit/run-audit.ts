@@ -26,7 +26,7 @@ export interface AuditCommandOptions {
 
 /** `ordersystem audit`. */
 export async function runAudit(access: Access, options: AuditCommandOptions): Promise<void> {
-  const retentionMs = options.retention ?? read(access.env, 'EVENT_RETENTION_MS').EVENT_RETENTION_MS;
+  const retentionMs = options.retention ?? read(access.env, ['EVENT_RETENTION_MS']).EVENT_RETENTION_MS;
   const databases = await access.databases();
   const startMs = performance.now();
   const { findings, numbers } = await look(databases, retentionMs, options);

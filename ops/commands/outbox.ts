@@ -24,7 +24,8 @@ Examples:
   $ ordersystem outbox list --dead --json | jq -r '.events[].event_id'
 
 WAIT    will be handed on, again and again until it succeeds
-DEAD    has failed its last attempt (EVENT_MAX_ATTEMPTS): somebody has to requeue or park it
+DEAD    has failed its last attempt (EVENT_MAX_ATTEMPTS), and holds up the later news of its
+        order: somebody has to requeue or park it
 PARKED  was put aside by somebody
 SENT    done`,
     )
@@ -82,8 +83,9 @@ are requeued.`,
 Examples:
   $ ordersystem outbox park 109823745098240042.ORDER_CREATED
 
-A parked event holds up no other: those of its order that come after it go out without it, and
-once requeued it comes after them. So park what can never succeed and is in the way of what can.
+Unlike a DEAD one it holds up no other: those of its order that come after it go out without it,
+and once requeued it comes after them. So park what can never succeed, and is in the way of what
+can.
 The stock of a parked STOCK_RESTORE stays taken.
 
 Status 1: an event is not there, or SENT, or in the hands of a relay at this moment. The others

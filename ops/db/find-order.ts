@@ -8,6 +8,11 @@ export interface Order {
   readonly status: string;
   readonly total_amount_cents: string;
   readonly create_time: Date;
+  readonly pay_time: Date | null;
+  readonly payment_no: string | null;
+  readonly cancel_time: Date | null;
+  readonly cancelled_by: string | null;
+  readonly cancel_reason: string | null;
   readonly items: Item[];
 }
 
@@ -22,7 +27,7 @@ export async function findOrder(order: Sequelize, orderNo: string): Promise<Orde
   const [row] = await select<Omit<Order, 'client_request_id' | 'items'> & { client_request_id: Buffer | null }>(
     order,
     `SELECT order_no, user_id, client_request_id, status, CAST(total_amount * 100 AS SIGNED) AS total_amount_cents,
-        create_time FROM t_order WHERE order_no = ?`,
+        create_time, pay_time, payment_no, cancel_time, cancelled_by, cancel_reason FROM t_order WHERE order_no = ?`,
     [orderNo],
   );
   if (!row) return undefined;

@@ -48,6 +48,10 @@ function orderLines(order: Order): string[] {
       client_request_id: client_request_id ?? '(none)',
       total: money(BigInt(total_amount_cents)),
       created: moment(create_time),
+      ...(order.pay_time && { paid: `${moment(order.pay_time)} by ${order.payment_no}` }),
+      ...(order.cancel_time && {
+        cancelled: `${moment(order.cancel_time)} by ${order.cancelled_by} ${order.cancel_reason ?? ''}`.trimEnd(),
+      }),
     }),
     '',
     ...table(

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
 import { Access } from '../../ops/access.ts';
-import { useSystem } from '../support/system.ts';
+import { silentLogger } from '../../runtime/lifecycle/logger.ts';
+import { loadStockConfig } from '../../stock-svc/config.ts';
+import { startStockService } from '../../stock-svc/service.ts';
+import { pemPath, useFolder } from '../support/certificates.ts';
+import { AUDIENCE, ISSUER, signed } from '../support/issuer.ts';
+import { databaseUrlOf, product, useSystem } from '../support/system.ts';
 import { opsEnv, runOps } from './run-ops.ts';
 
 describe('ordersystem, when it cannot find out', function () {
@@ -59,5 +65,63 @@ describe('ordersystem, when it cannot find out', function () {
     await assert.rejects(stock.query('UPDATE t_stock SET available = 1'), readOnly);
     await assert.rejects(stock.query('DROP TABLE t_stock'), readOnly);
     await access.close();
+  });
+});
+
+describe('ordersystem and a stock-svc that has to know its callers', function () {
+  this.timeout(60_000);
+  const system = useSystem();
+  const folder = useFolder();
+  const SECRET = 'a secret of two and thirty bytes';
+  let env: Record<string, string>;
+  let tea: string;
+
+  before(async () => {
+    tea = String(await product(system, 1n));
+    const service = await startStockService(
+      loadStockConfig({
+        DATABASE_URL: databaseUrlOf(system.stockDb),
+        LISTEN_ADDRESS: '127.0.0.1:0',
+        TLS_CERT_FILE: pemPath('server.pem'),
+        TLS_KEY_FILE: pemPath('server.key'),
+        TLS_CLIENT_CA_FILE: pemPath('ca.pem'),
+        TLS_CLIENT_NAMES: 'order-svc',
+        JWT_SECRET: SECRET,
+        JWT_ISSUER: ISSUER,
+        JWT_AUDIENCE: AUDIENCE,
+      }),
+      silentLogger,
+    );
+    after(() => service.stop());
+    env = { STOCK_TARGET: service.address.replace('127.0.0.1', 'localhost'), STOCK_TLS_CA_FILE: pemPath('ca.pem') };
+  });
+
+  it('shows a certificate, or a token', async () => {
+    const certificate = { STOCK_TLS_CERT_FILE: pemPath('order-svc.pem'), STOCK_TLS_KEY_FILE: pemPath('order-svc.key') };
+    assert.equal((await runOps(['stock', 'show', tea], { ...env, ...certificate })).status, 0);
+    const token = await signed({ sub: 'ops', scope: 'stock.read' }, { alg: 'HS256' }, Buffer.from(SECRET));
+    writeFileSync(folder.path('token'), `${token}\n`);
+    const bearer = { ...env, STOCK_TOKEN_FILE: folder.path('token') };
+    assert.equal((await runOps(['stock', 'show', tea], bearer)).status, 0);
+    const denied = await runOps(['stock', 'receive', 'GR-1', `${tea}=1`, '--yes'], bearer);
+    assert.equal(denied.status, 2);
+    assert.match(denied.stderr, /stock-svc answered PERMISSION_DENIED/);
+  });
+
+  it('is not let in without either, with status 2', async () => {
+    const { status, stderr } = await runOps(['stock', 'show', tea], env);
+    assert.equal(status, 2);
+    assert.match(stderr, /stock-svc answered UNAUTHENTICATED/);
+  });
+
+  it('names files that are missing, and sends no token in clear', async () => {
+    const missing = await runOps(['stock', 'show', tea], { ...env, STOCK_TLS_CA_FILE: '/nowhere/ca.pem' });
+    assert.equal(missing.status, 2);
+    assert.match(missing.stderr, /STOCK_TLS_CA_FILE: /);
+    const alone = await runOps(['stock', 'show', tea], { ...env, STOCK_TLS_KEY_FILE: pemPath('order-svc.key') });
+    assert.match(alone.stderr, /STOCK_TLS_CERT_FILE: is required with STOCK_TLS_KEY_FILE/);
+    const clear = await runOps(['stock', 'show', tea], { STOCK_TARGET: 'stock:50052', STOCK_TOKEN_FILE: '/token' });
+    assert.equal(clear.status, 2);
+    assert.match(clear.stderr, /STOCK_TOKEN_FILE: would be sent in clear/);
   });
 });

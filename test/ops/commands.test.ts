@@ -104,6 +104,11 @@ describe('ordersystem', function () {
           status: 'string',
           total_amount_cents: 'string',
           create_time: 'string',
+          pay_time: null,
+          payment_no: null,
+          cancel_time: null,
+          cancelled_by: null,
+          cancel_reason: null,
           items: [item],
         },
         claim: null,
@@ -118,6 +123,18 @@ describe('ordersystem', function () {
       });
       const order = shown['order'] as Record<string, unknown>;
       assert.deepEqual([order['client_request_id'], order['user_id'], order['total_amount_cents']], [key, '7', '500']);
+    });
+
+    it('says by whom it was paid or cancelled', async () => {
+      const [paid, cancelled] = [(await buy()).orderNo, (await buy()).orderNo];
+      await node.client.payOrder({ orderNo: paid, paymentNo: 'P-1', amountCents: 500n }, as(7));
+      await node.client.cancelOrder({ orderNo: cancelled, reason: 'too late' }, as(7));
+      const ofPaid = await ops('order', 'show', paid);
+      assert.match(ofPaid.stdout, /\nstatus +PAID\n[^]*\npaid +20.* by P-1\n/);
+      assert.match(ofPaid.stdout, /ORDER_PAID [^]*no rule is broken\n$/);
+      const ofCancelled = await ops('order', 'show', cancelled);
+      assert.match(ofCancelled.stdout, /\nstatus +CANCELLED\n[^]*\ncancelled +20.* by USER too late\n/);
+      assert.match(ofCancelled.stdout, /STOCK_RESTORE +WAIT [^]*no rule is broken\n$/);
     });
 
     it('names the rule that the order breaks, with status 1', async () => {

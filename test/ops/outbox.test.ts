@@ -149,7 +149,8 @@ describe('ordersystem outbox', function () {
 
   it('parks an event: nobody tries it, those of its order go on without it, and once requeued it comes after them', async () => {
     const second = await later(0);
-    assert.deepEqual(await relay([created(0)], 50), [created(1), created(2)].toSorted(), 'it is in the way');
+    assert.deepEqual((await relay([created(0)])).toSorted(), [created(1), created(2)].toSorted());
+    assert.deepEqual(await relay(), [], 'what is DEAD is in the way');
     const { status, stdout } = await ops('park', created(0), '--yes');
     assert.deepEqual([status, stdout], [0, `parked: ${created(0)}\n`]);
     assert.deepEqual(await relay(), [second]);

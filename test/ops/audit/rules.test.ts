@@ -14,19 +14,19 @@ interface Case {
   readonly repair?: Finding['repair'];
 }
 
-const restoreEvent = (status: string) =>
+const told = (eventType: string, status = 'WAIT') =>
   `order: INSERT INTO t_event_record (event_id, order_no, event_type, payload, status)
-    VALUES (CONCAT($no, '.STOCK_RESTORE'), $no, 'STOCK_RESTORE', '{}', '${status}')`;
-const noRestoreEvent = "order: DELETE FROM t_event_record WHERE order_no = $no AND event_type = 'STOCK_RESTORE'";
-const cancelled = [
-  "order: UPDATE t_order SET status = 'CANCELLED' WHERE order_no = $no",
-  `order: INSERT INTO t_event_record (event_id, order_no, event_type, payload)
-    VALUES (CONCAT($no, '.ORDER_CANCELLED'), $no, 'ORDER_CANCELLED', '{}')`,
+    VALUES (CONCAT($no, '.${eventType}'), $no, '${eventType}', '{}', '${status}')`;
+const notTold = (eventType: string) =>
+  `order: DELETE FROM t_event_record WHERE order_no = $no AND event_type = '${eventType}'`;
+const cancelled = ["order: UPDATE t_order SET status = 'CANCELLED' WHERE order_no = $no", told('ORDER_CANCELLED')];
+const waits = "order: UPDATE t_order SET status = 'WAIT_PAY', payment_no = NULL WHERE order_no = $no";
+const notCancelled = [waits, notTold('ORDER_CANCELLED')];
+const paid = (cents: number) => [
+  "order: UPDATE t_order SET status = 'PAID', payment_no = 'P-1' WHERE order_no = $no",
+  `order: INSERT INTO t_payment (payment_no, order_no, amount_cents) VALUES ('P-1', $no, ${cents})`,
 ];
-const notCancelled = [
-  "order: UPDATE t_order SET status = 'WAIT_PAY' WHERE order_no = $no",
-  "order: DELETE FROM t_event_record WHERE order_no = $no AND event_type = 'ORDER_CANCELLED'",
-];
+const notPaid = [waits, "order: DELETE FROM t_payment WHERE payment_no = 'P-1'"];
 const givenBack = [
   "stock: UPDATE t_stock_deduction SET state = 'RESTORED' WHERE order_no = $no",
   `stock: INSERT INTO t_stock_record (order_no, type, product_id, quantity)
@@ -117,8 +117,8 @@ const cases: Case[] = [
   {
     rule: 'STOCK_TAKEN_FOR_NOTHING',
     how: 'the order is CANCELLED and its STOCK_RESTORE event is SENT, though nothing was given back',
-    break: [...cancelled, restoreEvent('SENT')],
-    mend: [...notCancelled, noRestoreEvent],
+    break: [...cancelled, told('STOCK_RESTORE', 'SENT')],
+    mend: [...notCancelled, notTold('STOCK_RESTORE')],
     repair: 'STAGE_RESTORE',
   },
   {
@@ -144,8 +144,8 @@ const cases: Case[] = [
   {
     rule: 'STOCK_GIVEN_BACK',
     how: 'an event is about to give the stock of a living order back',
-    break: [restoreEvent('WAIT')],
-    mend: [noRestoreEvent],
+    break: [told('STOCK_RESTORE')],
+    mend: [notTold('STOCK_RESTORE')],
   },
   {
     rule: 'ORDER_WITHOUT_ITEMS',
@@ -182,16 +182,26 @@ const cases: Case[] = [
   {
     rule: 'EVENT_COUNT',
     how: 'a PAID order is not told to be paid',
-    break: ["order: UPDATE t_order SET status = 'PAID' WHERE order_no = $no"],
-    mend: ["order: UPDATE t_order SET status = 'WAIT_PAY' WHERE order_no = $no"],
+    break: paid(1500),
+    mend: notPaid,
+  },
+  {
+    rule: 'PAYMENT_MISSING',
+    how: 'a PAID order has a payment of another amount',
+    break: [...paid(1499), told('ORDER_PAID')],
+    mend: [...notPaid, notTold('ORDER_PAID')],
+  },
+  {
+    rule: 'PAYMENT_MISSING',
+    how: 'a PAID order has no payment at all',
+    break: ["order: UPDATE t_order SET status = 'PAID' WHERE order_no = $no", told('ORDER_PAID')],
+    mend: [...notPaid, notTold('ORDER_PAID')],
   },
   {
     rule: 'EVENT_COUNT',
     how: 'an unpaid order is told to be paid',
-    break: [
-      `order: INSERT INTO t_event_record (event_id, order_no, event_type, payload) VALUES ('paid', $no, 'ORDER_PAID', '{}')`,
-    ],
-    mend: ["order: DELETE FROM t_event_record WHERE event_id = 'paid'"],
+    break: [told('ORDER_PAID')],
+    mend: [notTold('ORDER_PAID')],
   },
 ];
 
