@@ -9,6 +9,7 @@ import type { Deduction } from '../domain/read-request.ts';
 import { step } from '../domain/steps.ts';
 import { stockError } from '../domain/reasons.ts';
 import { type Product, take, type TakenItem } from '../domain/take.ts';
+import type { KnownProducts } from './known-products.ts';
 import type { StockDb } from './models.ts';
 import { readProducts } from './products.ts';
 
@@ -29,22 +30,31 @@ const MAX_ATTEMPTS = 20;
 /**
  * Takes the stock of orders, each all or nothing, in one transaction. Returns what each one got: what it took, or its refusal.
  *
- * Products are read without a lock, orders are given in turn what is left, and the decrement, the last statement before COMMIT, asks
- * again whether that still holds: a hot product's row is locked for the commit alone. When it does not hold, all starts over.
+ * Products are as they were known last, or read without a lock; orders are given in turn what is left, and the decrement, the last
+ * statement before COMMIT, asks again whether all that still holds: a hot product's row is locked for the commit alone. When it does
+ * not hold, all starts over with what is read then. Nobody is refused by what was known.
  *
  * @throws the driver's duplicate-key error when one of several orders has a header already: run them one by one.
  */
-export async function deduct(db: StockDb, deductions: readonly Deduction[]): Promise<(Deducted | ConnectError)[]> {
+export async function deduct(
+  db: StockDb,
+  known: KnownProducts,
+  deductions: readonly Deduction[],
+): Promise<(Deducted | ConnectError)[]> {
+  const ids = [...new Set(deductions.flatMap(({ quantities }) => quantities.map(({ productId }) => productId)))];
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-    const ids = new Set(deductions.flatMap(({ quantities }) => quantities.map(({ productId }) => productId)));
-    const products = await readProducts(db, [...ids]);
+    const remembered = known.take(ids);
+    const products = remembered ?? (await readProducts(db, ids));
     const taken = deductions.map((deduction) => tryTake(deduction, products));
     const accepted = deductions.flatMap((deduction, i) => {
       const items = taken[i]!;
       return items instanceof ConnectError ? [] : [{ deduction, items }];
     });
+    const refused = accepted.length < deductions.length;
+    if (refused && remembered) continue;
     try {
       if (accepted.length > 0 && !(await write(db, accepted, products))) continue;
+      if (!refused) known.put(products);
     } catch (error) {
       if (duplicateKey(error) !== 'PRIMARY' || deductions.length > 1) throw error;
       const answer = await replay(db, deductions[0]!);
@@ -111,15 +121,22 @@ function insertRecords(accepted: readonly Accepted[]): Statement {
   };
 }
 
-/** Rows are locked in ascending product_id, as by every writer: no deadlock. The LIMIT keeps the optimizer from looking at all rows. */
+/**
+ * Rows are locked in ascending product_id, as by every writer: no deadlock. The LIMIT keeps the optimizer from looking at all rows. A
+ * title is compared byte for byte.
+ */
 function decrement(sums: readonly Quantity[], products: Map<bigint, Product>): Statement {
+  const holds = '(product_id = ? AND available >= ? AND unit_price_cents = ? AND title = CAST(? AS BINARY))';
   return {
     sql: `UPDATE t_stock SET available = available - CASE product_id ${sums.map(() => 'WHEN ? THEN ?').join(' ')} END
-      WHERE ${sums.map(() => '(product_id = ? AND available >= ? AND unit_price_cents = ?)').join(' OR ')}
+      WHERE ${sums.map(() => holds).join(' OR ')}
       ORDER BY product_id LIMIT ?`,
     values: [
       ...sums.flatMap(({ productId, quantity }) => [productId, quantity]),
-      ...sums.flatMap(({ productId, quantity }) => [productId, quantity, products.get(productId)!.unitPriceCents]),
+      ...sums.flatMap(({ productId, quantity }) => {
+        const { unitPriceCents, title } = products.get(productId)!;
+        return [productId, quantity, unitPriceCents, title];
+      }),
       sums.length,
     ],
   };

@@ -4,6 +4,7 @@ import { wasRolledBack } from '../../runtime/db/sql-errors.ts';
 import { GroupCommit } from '../../runtime/group-commit.ts';
 import { callLogOf } from '../../runtime/lifecycle/logger.ts';
 import { deduct, type Deducted } from '../db/deduct.ts';
+import { KnownProducts } from '../db/known-products.ts';
 import type { StockDb } from '../db/models.ts';
 import { putProducts, readProducts } from '../db/products.ts';
 import { receiveStock } from '../db/receive-stock.ts';
@@ -21,8 +22,9 @@ import { productNotFound } from '../domain/take.ts';
 
 /** The RPCs of ordersystem.stock.v1.StockService. */
 export function stockService(db: StockDb, batchSize: number): ServiceImpl<typeof StockService> {
+  const known = new KnownProducts();
   const deducts = new GroupCommit<Deduction, Deducted>({
-    run: (deductions) => deduct(db, deductions),
+    run: (deductions) => deduct(db, known, deductions),
     runAlone: wasRolledBack,
     weightOf: ({ quantities }) => quantities.length,
     maxSize: batchSize,

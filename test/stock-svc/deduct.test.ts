@@ -113,6 +113,37 @@ describe('Deduct', () => {
     }
   });
 
+  it('answers with the title as it is, however little it has changed since it was known', async () => {
+    for (const title of ['Tea', 'TEA', 'Téa', 'Tea ', 'Tea']) {
+      await system.stock.putProducts({ products: [{ productId: tea, title, unitPriceCents: 250n }] });
+      const { items } = await system.stock.deduct({
+        orderNo: `${orderNo}-${Buffer.from(title).toString('hex')}-${++last}`,
+        items: [{ productId: tea, quantity: 1n }],
+      });
+      assert.equal(items[0]!.title, title);
+    }
+  });
+
+  it('reads a product that it knows only when it has to: its price has changed, or there seems to be too little', async () => {
+    const reads: number[] = [];
+    let read = 0;
+    const take = async (quantity: bigint) => {
+      const seen = system.stockSql.seen(/SELECT product_id, title/).then(() => read++);
+      await system.stock.deduct({ orderNo: `known-${++last}`, items: [{ productId: tea, quantity }] });
+      system.stockSql.forget();
+      reads.push(read);
+      void seen;
+    };
+    await take(1n);
+    await take(1n);
+    await system.stock.putProducts({ products: [{ productId: tea, title: 'Tea', unitPriceCents: 251n }] });
+    await take(1n);
+    await system.stock.receiveStock({ receiptNo: `known-${++last}`, items: [{ productId: tea, quantity: 5n }] });
+    await take(7n);
+    assert.deepEqual(reads, [1, 1, 2, 3]);
+    assert.equal(await availableOf(system, tea), 0n);
+  });
+
   it('says SERVICE_UNAVAILABLE when a row stays locked, and takes nothing', async () => {
     const lock = await system.stockDb.sequelize.transaction();
     await system.stockDb.Stock.findByPk(String(tea), { lock: true, transaction: lock });

@@ -30,13 +30,6 @@ export const stockTables: Migration = {
         PRIMARY KEY (receipt_no)
       ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4`);
     await db.query(`
-      CREATE TABLE IF NOT EXISTS t_stock_receipt (
-        receipt_no VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
-        fingerprint BINARY(32) NOT NULL COMMENT 'of what was received',
-        create_time DATETIME(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3),
-        PRIMARY KEY (receipt_no)
-      ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4`);
-    await db.query(`
       CREATE TABLE IF NOT EXISTS t_stock_record (
         order_no VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'or receipt_no of a RECEIVE',
         type VARCHAR(16) NOT NULL COMMENT 'DEDUCT / RESTORE / RECEIVE',
