@@ -1,6 +1,6 @@
 import type { ResultSetHeader } from 'mysql2';
-import { executeTogether, rowsOf, type Statement } from '../../runtime/db/statements.ts';
-import { inTransaction } from '../../runtime/db/transaction.ts';
+import { commitTogether, type GuardedStatement, UnexpectedRowsError } from '../../runtime/db/commit-together.ts';
+import { rowsOf, type Statement } from '../../runtime/db/statements.ts';
 import { step } from '../domain/steps.ts';
 import { toDecimal } from '../domain/money.ts';
 import type { NewOrder, Order } from '../domain/order.ts';
@@ -31,29 +31,31 @@ export async function persistOrders(
 ): Promise<Order[]> {
   const lease = handOver.lease();
   const events = orders.map(createdEvent);
-  const createTime = await inTransaction(
-    db.sequelize,
-    async (tx) => {
-      const [, deleted, now] = await executeTogether<[ResultSetHeader, ResultSetHeader, { create_time: Date }[]]>(
-        db.sequelize,
-        [
-          { sql: 'SET @now = UTC_TIMESTAMP(3)', values: [] },
-          deleteClaimsStatement(orders.map((order) => order.orderNo)),
-          { sql: 'SELECT CAST(@now AS DATETIME(3)) AS create_time', values: [] },
-          insertOrders(orders),
-          insertItems(orders),
-          insertEvents(events, lease),
-          ...(newClaims.length > 0 ? [claimsStatement(newClaims)] : []),
-        ],
-        tx,
-      );
-      if (deleted.affectedRows !== orders.length) throw new ClaimLostError('the claim was taken away');
-      return now[0]!.create_time;
-    },
-    (commit) => step('persist', commit),
-  );
+  const [, , now] = await commitOrders(db, [
+    { ...deleteClaimsStatement(orders.map((order) => order.orderNo)), mustChange: orders.length },
+    { sql: 'SET @now = UTC_TIMESTAMP(3)', values: [] },
+    { sql: 'SELECT CAST(@now AS DATETIME(3)) AS create_time', values: [] },
+    insertOrders(orders),
+    insertItems(orders),
+    insertEvents(events, lease),
+    ...(newClaims.length > 0 ? [claimsStatement(newClaims)] : []),
+  ]);
+  const createTime = now[0]!.create_time;
   if (lease) handOver.push(events.map((event) => ({ ...event, createTime, leaseOwner: lease.owner })));
   return orders.map((order) => ({ ...order, status: 'WAIT_PAY', createTime }));
+}
+
+async function commitOrders(db: OrderDb, statements: readonly GuardedStatement[]) {
+  try {
+    return await commitTogether<[ResultSetHeader, ResultSetHeader, { create_time: Date }[]]>(
+      db.sequelize,
+      statements,
+      (send) => step('persist', send),
+    );
+  } catch (error) {
+    if (error instanceof UnexpectedRowsError) throw new ClaimLostError('the claim was taken away', { cause: error });
+    throw error;
+  }
 }
 
 function insertOrders(orders: readonly NewOrder[]): Statement {

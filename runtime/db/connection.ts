@@ -24,15 +24,26 @@ export function discardConnection(db: Sequelize, connection: Connection): void {
   });
 }
 
-/** Sends one query, or several that are separated by semicolons, with `?` in place of the values. */
+/**
+ * Sends one query, or several that are separated by semicolons, with `?` in place of the values.
+ *
+ * @param answered called for each of the queries that the server has carried out.
+ */
 export function send<Result extends QueryResult>(
   connection: Connection,
   sql: string,
   values: readonly unknown[] = [],
+  answered?: () => void,
 ): Promise<Result> {
   return new Promise((resolve, reject) => {
-    connection.query<Result>(sql, values as unknown[], (error: QueryError | null, result) =>
+    const query = connection.query<Result>(sql, values as unknown[], (error: QueryError | null, result) =>
       error ? reject(error) : resolve(result),
     );
+    if (answered) query.on('fields', answered);
   });
+}
+
+/** Throws when a value was forgotten: the driver would take it for NULL. */
+export function refuseUndefined(values: readonly unknown[]): void {
+  if (values.includes(undefined)) throw new Error('a value of a statement is undefined');
 }

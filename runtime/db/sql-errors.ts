@@ -4,6 +4,7 @@ import { BaseError, ConnectionError } from 'sequelize';
 const DUPLICATE_ENTRY = 1062;
 const LOCK_WAIT_TIMEOUT = 1205;
 const DEADLOCK = 1213;
+const SUBQUERY_OF_ROWS = 1242;
 // The server is there but cannot do the work now: too many connections, shutting down, disk or table full, read-only, killed.
 const CANNOT_NOW = new Set([1021, 1040, 1053, 1114, 1203, 1290, 1317, 1836, 1927, 3024, LOCK_WAIT_TIMEOUT, DEADLOCK]);
 
@@ -42,6 +43,11 @@ export function duplicateKey(error: unknown): string | undefined {
 /** The server rolled the transaction back, since it and another waited for each other: the whole of it can be run again. */
 export function isDeadlock(error: unknown): boolean {
   return driverErrorIn(error)?.errno === DEADLOCK;
+}
+
+/** A subquery gave more than one row where one value was wanted. */
+export function isSubqueryOfRows(error: unknown): boolean {
+  return driverErrorIn(error)?.errno === SUBQUERY_OF_ROWS;
 }
 
 /**

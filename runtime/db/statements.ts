@@ -1,6 +1,6 @@
 import type { QueryResult, ResultSetHeader } from 'mysql2';
 import type { Sequelize } from 'sequelize';
-import { acquireConnection, releaseConnection, send } from './connection.ts';
+import { acquireConnection, refuseUndefined, releaseConnection, send } from './connection.ts';
 import { isDeadlock } from './sql-errors.ts';
 import type { Transaction } from './transaction.ts';
 
@@ -66,8 +66,7 @@ async function query<Result extends QueryResult>(
   values: readonly unknown[],
   transaction: Transaction | undefined,
 ): Promise<Result> {
-  // The driver would take it for NULL.
-  if (values.includes(undefined)) throw new Error('a value of a statement is undefined');
+  refuseUndefined(values);
   if (transaction) return queryIn(transaction, sql, values);
   const connection = await acquireConnection(db);
   try {

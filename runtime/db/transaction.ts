@@ -38,9 +38,14 @@ export async function inTransaction<T>(
   work: (tx: Transaction) => Promise<T>,
   step: (commit: () => Promise<unknown>) => Promise<unknown> = (commit) => commit(),
 ): Promise<T> {
+  return againAfterDeadlock(() => runOnce(db, work, step));
+}
+
+/** Runs a transaction, again when the server has picked it as a deadlock's victim. */
+export async function againAfterDeadlock<T>(run: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await runOnce(db, work, step);
+      return await run();
     } catch (error) {
       if (!isDeadlock(error) || attempt >= DEADLOCK_ATTEMPTS) throw error;
     }
@@ -72,7 +77,7 @@ async function runOnce<T>(
   return result;
 }
 
-async function rollBack(db: Sequelize, connection: Connection): Promise<void> {
+export async function rollBack(db: Sequelize, connection: Connection): Promise<void> {
   try {
     await send(connection, 'ROLLBACK;');
   } catch {

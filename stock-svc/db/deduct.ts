@@ -1,8 +1,7 @@
-import type { ResultSetHeader } from 'mysql2';
 import { ConnectError } from '@connectrpc/connect';
+import { commitTogether, UnexpectedRowsError } from '../../runtime/db/commit-together.ts';
 import { duplicateKey } from '../../runtime/db/sql-errors.ts';
-import { executeTogether, rowsOf, type Statement } from '../../runtime/db/statements.ts';
-import { inTransaction } from '../../runtime/db/transaction.ts';
+import { rowsOf, type Statement } from '../../runtime/db/statements.ts';
 import { commonError } from '../../runtime/rpc/errors.ts';
 import { quantitiesFingerprint, type Quantity, sumByProduct } from '../domain/quantities.ts';
 import type { Deduction } from '../domain/read-request.ts';
@@ -81,23 +80,19 @@ function tryTake(deduction: Deduction, products: Map<bigint, Product>): TakenIte
   }
 }
 
-/** False: what was read no longer holds, and nothing was written. */
+/** False: what was known no longer holds, and nothing was written. */
 async function write(db: StockDb, accepted: readonly Accepted[], products: Map<bigint, Product>): Promise<boolean> {
-  class Stale extends Error {}
   const sums = sumByProduct(accepted.flatMap(({ items }) => items));
-  const statements = [insertHeaders(accepted), insertRecords(accepted), decrement(sums, products)];
+  const statements = [
+    insertHeaders(accepted),
+    insertRecords(accepted),
+    { ...decrement(sums, products), mustChange: sums.length },
+  ];
   try {
-    await inTransaction(
-      db.sequelize,
-      async (tx) => {
-        const results = await executeTogether<ResultSetHeader[]>(db.sequelize, statements, tx);
-        if (results[2]?.affectedRows !== sums.length) throw new Stale();
-      },
-      (commit) => step('deduct', commit),
-    );
+    await commitTogether(db.sequelize, statements, (send) => step('deduct', send));
     return true;
   } catch (error) {
-    if (error instanceof Stale) return false;
+    if (error instanceof UnexpectedRowsError) return false;
     throw error;
   }
 }

@@ -3,6 +3,7 @@ import { createClient } from '@connectrpc/connect';
 import { StockService } from '../../gen/ordersystem/stock/v1/stock_service_pb.ts';
 import { createGrpcTransport } from '../../runtime/rpc/transport.ts';
 import { failsWith } from '../support/expect.ts';
+import { holdRows, untilLocked } from '../support/row-locks.ts';
 import { availableOf, movementsOf, product, useSystem } from '../support/system.ts';
 
 const UPDATE = /UPDATE t_stock SET available = available - /;
@@ -74,13 +75,14 @@ describe('Deduct', () => {
   });
 
   it('waits for a Deduct of the same number that is not committed yet, and gets its answer', async () => {
-    const held = system.stockSql.hold(/COMMIT;/);
+    const { sequelize } = system.stockDb;
+    const release = await holdRows(sequelize, 'SELECT 1 FROM t_stock WHERE product_id = ? FOR UPDATE', [tea]);
     const first = deduct({ productId: tea, quantity: 1n });
-    await held.reached;
+    await untilLocked(sequelize, 'SELECT 1 FROM t_stock_deduction WHERE order_no = ?', [orderNo]);
     const inserts = system.stockSql.seen(/INSERT INTO t_stock_deduction/);
     const second = deduct({ productId: tea, quantity: 1n });
     await inserts;
-    held.release();
+    await release();
     assert.deepEqual(await second, { ...(await first), replayed: true });
   });
 
@@ -145,24 +147,24 @@ describe('Deduct', () => {
   });
 
   it('says SERVICE_UNAVAILABLE when a row stays locked, and takes nothing', async () => {
-    const lock = await system.stockDb.sequelize.transaction();
-    await system.stockDb.Stock.findByPk(String(tea), { lock: true, transaction: lock });
+    const { sequelize } = system.stockDb;
+    const release = await holdRows(sequelize, 'SELECT 1 FROM t_stock WHERE product_id = ? FOR UPDATE', [tea]);
     const transport = createGrpcTransport({ target: system.stockAddress });
     const once = createClient(StockService, transport).deduct({ orderNo, items: [{ productId: tea, quantity: 1n }] });
     await failsWith(once, 'SERVICE_UNAVAILABLE');
     transport.close();
-    await lock.rollback();
+    await release();
     assert.deepEqual(await movementsOf(system, tea), []);
   });
 
-  for (const [step, pattern] of Object.entries({
-    decrement: UPDATE,
-    commit: /COMMIT;/,
-  })) {
-    it(`takes it all or nothing when the connection is lost after the ${step}, and a repeat makes it whole`, async () => {
-      const lost = system.stockSql.cutAfter(pattern);
+  for (const [when, lose, done] of [
+    ['before the server has it', 'cutBefore', false],
+    ['after the server has done it', 'cutAfter', true],
+  ] as const) {
+    it(`takes it all or nothing when the connection is lost ${when}, and a repeat makes it whole`, async () => {
+      const lost = system.stockSql[lose](UPDATE);
       // The client repeats the call by itself, since Deduct is idempotent.
-      assert.equal((await deduct({ productId: tea, quantity: 1n })).replayed, step === 'commit');
+      assert.equal((await deduct({ productId: tea, quantity: 1n })).replayed, done);
       await lost;
       assert.deepEqual(await movementsOf(system, tea), ['DEDUCT 1']);
     });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { failsWith } from '../support/expect.ts';
+import { holdRows, untilLocked } from '../support/row-locks.ts';
 import { availableOf, movementsOf, product, useSystem } from '../support/system.ts';
 
 describe('Restore', () => {
@@ -42,13 +43,14 @@ describe('Restore', () => {
   });
 
   it('waits for a Deduct that is not committed yet, and gives it back', async () => {
-    const held = system.stockSql.hold(/COMMIT;/);
+    const { sequelize } = system.stockDb;
+    const release = await holdRows(sequelize, 'SELECT 1 FROM t_stock WHERE product_id = ? FOR UPDATE', [tea]);
     const taking = deduct();
-    await held.reached;
+    await untilLocked(sequelize, 'SELECT 1 FROM t_stock_deduction WHERE order_no = ?', [orderNo]);
     const looks = system.stockSql.seen(/FOR UPDATE/);
     const giving = restore();
     await looks;
-    held.release();
+    await release();
     assert.equal((await taking).replayed, false);
     assert.deepEqual(quantities(await giving), [[tea, 2n]]);
     assert.equal(await availableOf(system, tea), 5n);

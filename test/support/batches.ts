@@ -7,7 +7,6 @@ import { as, availableOf, movementsOf, newKey, type OrderNode, product, type Sys
 export const CLAIMS = /INSERT INTO t_order_claim .*MICROSECOND\),\s*\(/s;
 export const PERSISTS = /DELETE FROM t_order_claim WHERE order_no IN \('\d+',/;
 export const DEDUCTS = /INSERT INTO t_stock_deduction [^(]*\([^)]*\)\s+VALUES \([^)]*\),\s*\(/;
-export const COMMIT = /COMMIT(?!TED)/;
 
 /** The same, with this one among them. */
 export function claimsWith({ key }: Wish): RegExp {

@@ -61,22 +61,25 @@ export class SqlProxy {
   /** Loses the connection after the server has carried out the next statement that matches: its answer reaches nobody. */
   cutAfter(pattern: RegExp): Promise<void> {
     return this.#add(pattern, (forward, cut, client, upstream) => {
-      upstream.unpipe(client);
-      upstream.once('data', cut);
-      upstream.resume();
+      swallowAnswer(upstream, client, cut);
       forward();
     });
   }
 
-  /** Loses the client's connection at the next statement that matches, which goes on to the server when it is released. */
-  orphan(pattern: RegExp): Held {
+  /**
+   * Loses the client's connection at the next statement that matches, which goes on to the server when it is released. `done` resolves
+   * when the server has carried it out.
+   */
+  orphan(pattern: RegExp): Held & { readonly done: Promise<void> } {
     const gate = Promise.withResolvers<void>();
-    const reached = this.#add(pattern, (forward, _cut, client) => {
+    const { promise: done, resolve } = Promise.withResolvers<void>();
+    const reached = this.#add(pattern, (forward, _cut, client, upstream) => {
       client.removeAllListeners('close');
       client.destroy();
+      swallowAnswer(upstream, client, resolve);
       void gate.promise.then(forward);
     });
-    const held = { reached, release: gate.resolve };
+    const held = { reached, release: gate.resolve, done };
     this.#held.push(held);
     return held;
   }
@@ -143,4 +146,33 @@ export class SqlProxy {
       rule.act(forward, cut, client, upstream);
     });
   }
+}
+
+/** Keeps what the server answers from the client. Calls back when the answer is whole. */
+function swallowAnswer(upstream: Socket, client: Socket, then: () => void): void {
+  upstream.unpipe(client);
+  let answer = Buffer.alloc(0);
+  upstream.on('data', (chunk: Buffer) => {
+    answer = Buffer.concat([answer, chunk]);
+    if (isWhole(answer)) then();
+  });
+  upstream.resume();
+}
+
+const MORE_RESULTS = 0x08;
+
+/**
+ * Whether an answer is whole: its last packet says that no other result follows.
+ *
+ * @see https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_basic_response_packets.html
+ */
+function isWhole(answer: Buffer): boolean {
+  let last = answer.subarray(0, 0);
+  for (let at = 0; at + 4 <= answer.length; at += 4 + last.length) {
+    last = answer.subarray(at + 4, at + 4 + answer.readUIntLE(at, 3));
+  }
+  if (last[0] === 0xff) return true;
+  // The counts of an OK are below 251 here, and one byte each.
+  const flags = last[0] === 0x00 ? last[3] : last[0] === 0xfe ? last[3] : undefined;
+  return flags !== undefined && (flags & MORE_RESULTS) === 0;
 }

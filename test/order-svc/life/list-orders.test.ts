@@ -5,6 +5,7 @@ import { type Order, OrderStatus } from '../../../gen/ordersystem/order/v1/order
 import { fingerprintOf } from '../../../runtime/fingerprint.ts';
 import { failsWith } from '../../support/expect.ts';
 import { as, newKey, type OrderNode, product, useSystem } from '../../support/system.ts';
+import { holdNextOrder } from '../held-order.ts';
 import { cancel, newPaymentNo, order, pay, useParties } from './life.ts';
 
 describe('ListOrders', () => {
@@ -103,15 +104,14 @@ describe('ListOrders', () => {
     const late = parties.b.node;
     const [oldest] = await buy(1);
     // Its row is there, with a number and an id below those that follow, and nobody sees it yet.
-    const commit = late.sql.hold(/COMMIT;/);
+    const held = holdNextOrder(system, late);
     const items = [{ productId: await product(system, 2n), quantity: 1n }];
-    // The claim's transaction has no COMMIT of its own: this is the order's.
     const call = late.client.createOrder({ clientRequestId: newKey(), items }, as(user));
-    await commit.reached;
+    await held.reached;
     const [newest] = await buy(1);
     const first = await list({ pageSize: 1 });
     assert.deepEqual(numbersOf(first.orders), [newest]);
-    commit.release();
+    await held.release();
     const begun = (await call).order!.orderNo;
     assert.deepEqual((await walk({ pageSize: 1, pageToken: first.nextPageToken })).flat(), [begun, oldest]);
   });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { assertOrders, BATCHING, buy, COMMIT, useBatchingSystem, type Wish } from '../../support/batches.ts';
+import { assertOrders, BATCHING, buy, useBatchingSystem, type Wish } from '../../support/batches.ts';
 import { availableOf, newKey, type OrderNode, product } from '../../support/system.ts';
 
 /** Orders of some attempts and claims of others in one transaction. */
@@ -38,8 +38,6 @@ describe('orders of some attempts that are written with the claims of others', (
   const losses: Record<string, () => Promise<void>> = {
     'before they reach the server': () => node.sql.cutBefore(MIXED),
     'after the server has done them': () => node.sql.cutAfter(MIXED),
-    'before their COMMIT': () => node.sql.seen(MIXED).then(() => node.sql.cutBefore(COMMIT)),
-    'after their COMMIT': () => node.sql.seen(MIXED).then(() => node.sql.cutAfter(COMMIT)),
   };
   for (const [when, lose] of Object.entries(losses)) {
     it(`are all made, once, when the connection is lost ${when}`, async () => {
