@@ -58,12 +58,19 @@ export class SqlProxy {
     return this.#add(pattern, (_forward, cut) => cut());
   }
 
-  /** Loses the connection after the server has carried out the next statement that matches: its answer reaches nobody. */
+  /**
+   * Loses the connection after the server has carried out the next statement that matches: its answer reaches nobody. Resolves then.
+   */
   cutAfter(pattern: RegExp): Promise<void> {
-    return this.#add(pattern, (forward, cut, client, upstream) => {
-      swallowAnswer(upstream, client, cut);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    void this.#add(pattern, (forward, cut, client, upstream) => {
+      swallowAnswer(upstream, client, () => {
+        cut();
+        resolve();
+      });
       forward();
     });
+    return promise;
   }
 
   /**
@@ -162,11 +169,13 @@ function swallowAnswer(upstream: Socket, client: Socket, then: () => void): void
 const MORE_RESULTS = 0x08;
 
 /**
- * Whether an answer is whole: its last packet says that no other result follows.
+ * Whether an answer is whole: its last packet says that no other result follows. What another protocol answers is taken as it comes.
  *
  * @see https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_basic_response_packets.html
  */
 function isWhole(answer: Buffer): boolean {
+  const isFirstPacket = answer[3] === 1;
+  if (!isFirstPacket) return true;
   let last = answer.subarray(0, 0);
   for (let at = 0; at + 4 <= answer.length; at += 4 + last.length) {
     last = answer.subarray(at + 4, at + 4 + answer.readUIntLE(at, 3));
