@@ -3,9 +3,13 @@ import type { OrderDb } from '../db/models.ts';
 import type { Order } from '../domain/order.ts';
 import { orderError } from '../domain/reasons.ts';
 
-/** An order of the user. Another user's is not there, as far as this one is told. */
+/** The order that a number was found to be, when it is the user's. Another user's is not there, as far as this one is told. */
+export function ofUser(userId: bigint, found: Order | undefined): Order {
+  if (found?.userId !== userId) throw orderError('ORDER_NOT_FOUND', 'there is no such order');
+  return found;
+}
+
+/** An order of the user, read now. */
 export async function ownOrder(db: OrderDb, userId: bigint, orderNo: string): Promise<Order> {
-  const order = await findOrderByNo(db, orderNo);
-  if (order?.userId !== userId) throw orderError('ORDER_NOT_FOUND', 'there is no such order');
-  return order;
+  return ofUser(userId, await findOrderByNo(db, orderNo));
 }

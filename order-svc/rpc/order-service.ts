@@ -11,7 +11,7 @@ import { readPageQuery } from '../domain/order-page.ts';
 import { readPayment } from '../domain/payment.ts';
 import { cancelOrder } from '../life/cancel-order.ts';
 import { pageOfOrders } from '../life/list-orders.ts';
-import { ownOrder } from '../life/own-order.ts';
+import { ofUser } from '../life/own-order.ts';
 import { payOrder } from '../life/pay-order.ts';
 import { createOrder } from '../saga/create-order.ts';
 import type { Saga } from '../saga/saga.ts';
@@ -38,7 +38,8 @@ export function orderService(saga: Saga): ServiceImpl<typeof OrderService> {
       violations.match('order_no', request.orderNo, ORDER_NO_PATTERN, ORDER_NO_RULE);
       violations.throwIfAny();
       callLogOf(context).bind({ user_id: String(userId), order_no: request.orderNo });
-      return { order: orderMessage(await ownOrder(saga.db, userId, request.orderNo)) };
+      const found = await saga.batches.findByNo.submit(request.orderNo, context.signal);
+      return { order: orderMessage(ofUser(userId, found)) };
     },
 
     async getOrderByClientRequestId(request, context) {

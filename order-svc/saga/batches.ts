@@ -4,15 +4,17 @@ import { wasRolledBack } from '../../runtime/db/sql-errors.ts';
 import { GroupCommit } from '../../runtime/group-commit.ts';
 import { type ClaimConflict, insertClaims, type NewClaim } from '../db/claims.ts';
 import type { EventHandOver } from '../db/events.ts';
-import { findOrdersByKey } from '../db/find-orders.ts';
+import { findOrders, findOrdersByKey } from '../db/find-orders.ts';
 import type { OrderDb } from '../db/models.ts';
 import { ClaimLostError, persistOrders } from '../db/persist-orders.ts';
 import type { NewOrder, Order, Snapshot } from '../domain/order.ts';
 import { step } from '../domain/steps.ts';
 import { deductTogether, type DeductCall } from './deduct-together.ts';
 
-/** The steps of CreateOrder that requests take together. One request alone is a batch of one. */
+/** What requests do together. One request alone is a batch of one. */
 export interface Batches {
+  /** The order of a number, whoever's it is. */
+  readonly findByNo: GroupCommit<string, Order | undefined>;
   /** The order of a key, whoever's it is. */
   readonly findByKey: GroupCommit<string, Order | undefined>;
   readonly deduct: GroupCommit<DeductCall, Snapshot[]>;
@@ -40,16 +42,25 @@ export function createBatches(
     runAlone: (error) => error instanceof ClaimLostError || wasRolledBack(error),
     maxSize,
   });
-  return {
-    findByKey: new GroupCommit({
-      async run(keys) {
-        const orders = await step('pre-check', () => findOrdersByKey(db, [...new Set(keys)]));
-        const byKey = new Map(orders.map((order) => [order.clientRequestId, order]));
-        return keys.map((key) => byKey.get(key));
+  const lookup = (find: (wanted: readonly string[]) => Promise<Order[]>, idOf: (order: Order) => string | undefined) =>
+    new GroupCommit<string, Order | undefined>({
+      async run(wanted) {
+        const orders = await find([...new Set(wanted)]);
+        const byId = new Map(orders.map((order) => [idOf(order), order]));
+        return wanted.map((id) => byId.get(id));
       },
       runAlone: wasRolledBack,
       maxSize,
-    }),
+    });
+  return {
+    findByNo: lookup(
+      (orderNos) => findOrders(db, orderNos),
+      (order) => order.orderNo,
+    ),
+    findByKey: lookup(
+      (keys) => step('pre-check', () => findOrdersByKey(db, keys)),
+      (order) => order.clientRequestId,
+    ),
     deduct: new GroupCommit({
       run: (calls) => step('deduct', () => deductTogether(stock, calls)),
       weightOf: ({ lines }) => lines.length,

@@ -59,6 +59,23 @@ describe('orders', () => {
     });
   });
 
+  it('asked for by many at once are given each to his own user, and to nobody else', async () => {
+    const tea = await product(system, 20n);
+    const users = Array.from({ length: 20 }, (_, i) => 100 + i);
+    const items = [{ productId: tea, quantity: 1n }];
+    const made = await Promise.all(
+      users.map((user) => node.client.createOrder({ clientRequestId: newKey(), items }, as(user))),
+    );
+    const asked = users.flatMap((user) => made.map(({ order }, i) => ({ user, order: order!, owner: users[i] })));
+    await Promise.all(
+      asked.map(async ({ user, order, owner }) => {
+        const call = node.client.getOrder({ orderNo: order.orderNo }, as(user));
+        if (user === owner) assert.deepEqual((await call).order, order);
+        else await failsWith(call, 'ORDER_NOT_FOUND');
+      }),
+    );
+  });
+
   it('of another user are not there', async () => {
     const tea = await product(system, 10n);
     const { order } = await node.client.createOrder(
