@@ -2,6 +2,7 @@ import type { DescService } from '@bufbuild/protobuf';
 import type { ServiceImpl } from '@connectrpc/connect';
 import { GrpcHost, type HostOptions } from './host.ts';
 import { HttpDoor, type HttpDoorOptions } from './http-door.ts';
+import { admissionInterceptor } from './overload.ts';
 
 /** Where a service listens. */
 export interface Addresses {
@@ -18,7 +19,11 @@ export class Doors {
 
   constructor(options: HostOptions & Pick<HttpDoorOptions, 'corsOrigins' | 'notReady'>) {
     this.grpc = new GrpcHost(options);
-    this.#http = new HttpDoor(options);
+    const { admission, interceptors } = options;
+    this.#http = new HttpDoor({
+      ...options,
+      interceptors: admission ? [admissionInterceptor(admission), ...interceptors] : interceptors,
+    });
   }
 
   /** As each door's `add`. */
