@@ -127,7 +127,7 @@ export async function startOrderService(
   };
   try {
     doors.add(OrderService, orderService(saga));
-    addStandardServices(doors.grpc, [OrderService], { readiness, reflection: config.REFLECTION === 'on' });
+    addStandardServices(doors, [OrderService], { readiness, reflection: config.REFLECTION === 'on' });
     const at = { address: config.LISTEN_ADDRESS, httpAddress: config.HTTP_LISTEN_ADDRESS };
     await outbox.connect();
     const addresses = await startServing({ prepare, listen: () => doors.listen(at), signal, logger });

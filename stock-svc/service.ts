@@ -58,7 +58,7 @@ export async function startStockService(
   };
   try {
     doors.add(StockService, stockService(db, config.BATCH_SIZE));
-    addStandardServices(doors.grpc, [StockService], { readiness, reflection: config.REFLECTION === 'on' });
+    addStandardServices(doors, [StockService], { readiness, reflection: config.REFLECTION === 'on' });
     const at = { address: config.LISTEN_ADDRESS, httpAddress: config.HTTP_LISTEN_ADDRESS };
     const addresses = await startServing({ prepare, listen: () => doors.listen(at), signal, logger });
     return { ...addresses, stop };

@@ -85,7 +85,7 @@ describe('GrpcHost, past any client,', () => {
   it('lets a stream of requests that has begun be, and ends one that has not', async () => {
     const { host, address } = await rig.serve({ getStock: () => ({}) }, { requestMs: 100 });
     const readiness = new Readiness({ checks: {}, intervalMs: 1, logger: silentLogger });
-    addStandardServices(host, [], { readiness, reflection: true });
+    addStandardServices({ grpc: host }, [], { readiness, reflection: true });
     session = connect(`http://${address}`);
     const stream = () => {
       const headers = { ':method': 'POST', ':path': REFLECTION, 'content-type': 'application/grpc', te: 'trailers' };
