@@ -10,7 +10,7 @@ import { serveStream, type StreamCall, type StreamImpl, type StreamMethod } from
 import { serveUnary, type UnaryCall, type UnaryCallback, type UnaryImpl } from './serve-unary.ts';
 import { safeError, safeStatus } from './status.ts';
 import { streamOfCall } from './stream-of-call.ts';
-import { type Enter, refuseByHeaders, takePlace } from './stream-places.ts';
+import { type Enter, readHeadersFirst, takePlace } from './stream-places.ts';
 import type { DoorTls } from './tls.ts';
 
 /** How a host serves. Times in milliseconds. */
@@ -58,7 +58,7 @@ export class GrpcHost {
       interceptors: [grpcGuard(options.requestMs ?? 30_000)],
       ...serverConnections(options),
     });
-    refuseByHeaders(this.#server, this.#enter);
+    readHeadersFirst(this.#server, this.#enter);
   }
 
   /**

@@ -1,6 +1,7 @@
 import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import type { ConnectError } from '@connectrpc/connect';
 import type { Server } from '@grpc/grpc-js';
+import { dropLongTimeout } from './deadline.ts';
 import { safeError, safeStatus } from './status.ts';
 
 /** Takes a place for a call of the method with this path, and returns what gives it back. Undefined: it needs none. */
@@ -12,9 +13,9 @@ const held = new WeakMap<ServerHttp2Stream, () => void>();
 /**
  * Lets a server of grpc-js refuse a call by its headers alone: with what `enter` throws, before grpc-js makes anything of it or reads its
  * message, which would be most of what a refusal costs. A call that is let in holds its place until somebody takes it over (`takePlace`),
- * or its stream is closed.
+ * or its stream is closed. A deadline that grpc-js cannot count is taken away.
  */
-export function refuseByHeaders(server: Server, enter: Enter): void {
+export function readHeadersFirst(server: Server, enter: Enter): void {
   // Private in grpc-js: its interceptors come when half of the work is done.
   const inner = server as unknown as { _channelzHandler: StreamHandler };
   const serve = inner._channelzHandler.bind(server);
@@ -25,6 +26,7 @@ export function refuseByHeaders(server: Server, enter: Enter): void {
     } catch (error) {
       return refuse(stream, safeError(error));
     }
+    dropLongTimeout(headers);
     serve(interceptors, stream, headers);
   };
 }
