@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders } from 'node:http2';
 import type { DescMethod, DescService } from '@bufbuild/protobuf';
 import type { HandlerContext, Interceptor } from '@connectrpc/connect';
 
@@ -47,7 +46,7 @@ function parseTimeout(text: string): number | undefined {
  * grpc-js counts a deadline in 32 bits: one of 25 days or more, as callers send who want none, would come out as long past. Without it
  * there is none but the method's own.
  */
-export function dropLongTimeout(headers: IncomingHttpHeaders): void {
+export function dropLongTimeout(headers: Record<string, string | string[] | undefined>): void {
   const text = headers[HEADER];
   const timeoutMs = typeof text === 'string' ? parseTimeout(text) : undefined;
   if (timeoutMs !== undefined && timeoutMs >= 2 ** 31) delete headers[HEADER];
