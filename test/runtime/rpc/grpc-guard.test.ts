@@ -7,7 +7,7 @@ import { silentLogger } from '../../../runtime/lifecycle/logger.ts';
 import { Readiness } from '../../../runtime/lifecycle/readiness.ts';
 import { addStandardServices } from '../../../runtime/rpc/add-standard-services.ts';
 import { frame, grpcExchange, type Sent } from '../../wire/exchange.ts';
-import { Rig } from './rig.ts';
+import { abortOf, Rig } from './rig.ts';
 
 const path = '/ordersystem.stock.v1.StockService/GetStock';
 const REFLECTION = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo';
@@ -77,6 +77,17 @@ describe('GrpcHost, past any client,', () => {
       assert.deepEqual(warnings, []);
       assert.equal(answer.code, 0, answer.message);
       assert.ok(leftMs! > 9_000, `${leftMs} ms`);
+    });
+  }
+
+  for (const timeout of ['0m', '1m', '30m']) {
+    it(`tells a caller whose own deadline passes so, with its details: ${timeout}`, async () => {
+      const { address } = await rig.serve({ getStock: (_, context) => abortOf(context).then(() => ({})) });
+      session = connect(`http://${address}`);
+      for (let i = 0; i < 10; i++) {
+        const headers = { 'grpc-timeout': timeout };
+        assert.equal((await grpcExchange(session, { path, headers, body: frame(empty) })).reason, 'DEADLINE_EXCEEDED');
+      }
     });
   }
 
