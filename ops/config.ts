@@ -3,8 +3,8 @@ import {
   type ConfigCheck,
   databaseUrl,
   integer,
-  isLoopback,
   loadConfig,
+  noTokenInClear,
   optionalText,
   requireTogether,
 } from '../runtime/lifecycle/config.ts';
@@ -51,12 +51,7 @@ export function readStockConfig(env: NodeJS.ProcessEnv): StockConfig {
     STOCK_TLS_CERT_FILE: ['STOCK_TLS_KEY_FILE', 'STOCK_TLS_CA_FILE'],
     STOCK_TLS_KEY_FILE: ['STOCK_TLS_CERT_FILE', 'STOCK_TLS_CA_FILE'],
   });
-  return read(env, stockNames, together, noTokenInClear);
+  return read(env, stockNames, together, checkStockToken);
 }
 
-const noTokenInClear: ConfigCheck<StockConfig> = (config, context) => {
-  const inClear = config.STOCK_TLS_CA_FILE === null && !isLoopback(config.STOCK_TARGET.replace(/:\d+$/, ''));
-  if (config.STOCK_TOKEN_FILE === null || !inClear) return;
-  const message = 'would be sent in clear: needs STOCK_TLS_CA_FILE unless STOCK_TARGET is a loopback address';
-  context.addIssue({ code: 'custom', path: ['STOCK_TOKEN_FILE'], message });
-};
+const checkStockToken = noTokenInClear('STOCK_TOKEN_FILE', { target: 'STOCK_TARGET', ca: 'STOCK_TLS_CA_FILE' });

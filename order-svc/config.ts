@@ -1,13 +1,12 @@
 import { z } from 'zod';
 import {
-  type ConfigCheck,
   corsOrigins,
   databaseUrl,
   integer,
-  isLoopback,
   listenAddress,
   loadConfig,
   logLevel,
+  noTokenInClear,
   onOff,
   optionalListenAddress,
   optionalText,
@@ -69,9 +68,4 @@ const requireStockTls = requireTogether({
   STOCK_TLS_KEY_FILE: ['STOCK_TLS_CERT_FILE', 'STOCK_TLS_CA_FILE'],
 });
 
-const checkStockToken: ConfigCheck<OrderConfig> = (config, context) => {
-  const inClear = config.STOCK_TLS_CA_FILE === null && !isLoopback(config.STOCK_TARGET.replace(/:\d+$/, ''));
-  if (config.STOCK_TOKEN_FILE === null || !inClear) return;
-  const message = 'would be sent in clear: needs STOCK_TLS_CA_FILE unless STOCK_TARGET is a loopback address';
-  context.addIssue({ code: 'custom', path: ['STOCK_TOKEN_FILE'], message });
-};
+const checkStockToken = noTokenInClear('STOCK_TOKEN_FILE', { target: 'STOCK_TARGET', ca: 'STOCK_TLS_CA_FILE' });

@@ -14,7 +14,7 @@ import { circuitInterceptor } from '../runtime/rpc/circuit.ts';
 import { deadlineInterceptor } from '../runtime/rpc/deadline.ts';
 import { type Addresses, Doors } from '../runtime/rpc/doors.ts';
 import { openIdentity } from '../runtime/rpc/identity/open-identity.ts';
-import { admission, Bound } from '../runtime/rpc/overload.ts';
+import { Admission, Bound } from '../runtime/rpc/overload.ts';
 import { requestLog } from '../runtime/rpc/request-log.ts';
 import { retryInterceptor } from '../runtime/rpc/retry.ts';
 import { startGate } from '../runtime/rpc/start-gate.ts';
@@ -70,13 +70,13 @@ export async function startOrderService(
   });
   const doors = new Doors({
     tls: identity.tls,
-    interceptors: [
-      admission(new Bound('calls', config.MAX_CALLS, logger)),
-      requestLog(logger),
-      startGate(readiness),
-      identity.interceptor,
-    ],
+    interceptors: [requestLog(logger), startGate(readiness), identity.interceptor],
     deadline: orderDeadlines,
+    admission: new Admission(
+      config.MAX_CALLS,
+      logger,
+      new Map([[OrderService.method.createOrder, shareOfNewOrders(config)]]),
+    ),
     maxConnectionAgeMs: config.CONNECTION_AGE_MS,
     corsOrigins: config.HTTP_CORS_ORIGINS,
     notReady: () => readiness.problems(),
@@ -127,7 +127,7 @@ export async function startOrderService(
   };
   try {
     doors.add(OrderService, orderService(saga));
-    addStandardServices(doors.grpc, [OrderService], { readiness, reflection: config.REFLECTION === 'on' });
+    addStandardServices(doors, [OrderService], { readiness, reflection: config.REFLECTION === 'on' });
     const at = { address: config.LISTEN_ADDRESS, httpAddress: config.HTTP_LISTEN_ADDRESS };
     await outbox.connect();
     const addresses = await startServing({ prepare, listen: () => doors.listen(at), signal, logger });
@@ -138,4 +138,12 @@ export async function startOrderService(
     await stop();
     throw error;
   }
+}
+
+/**
+ * The part of the places of all calls in which CreateOrder is let in: as many as new orders have, and some in which it is found out whether
+ * one is new. To find out that one is new, when there is no room for it, costs twice what it costs to refuse it by its headers.
+ */
+function shareOfNewOrders({ MAX_CALLS, MAX_NEW_ORDERS }: OrderConfig): number {
+  return MAX_NEW_ORDERS / MAX_CALLS + 1 / 16;
 }

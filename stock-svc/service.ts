@@ -9,7 +9,7 @@ import { startServing } from '../runtime/lifecycle/start-serving.ts';
 import { addStandardServices } from '../runtime/rpc/add-standard-services.ts';
 import { type Addresses, Doors } from '../runtime/rpc/doors.ts';
 import { openIdentity } from '../runtime/rpc/identity/open-identity.ts';
-import { admission, Bound } from '../runtime/rpc/overload.ts';
+import { Admission } from '../runtime/rpc/overload.ts';
 import { requestLog } from '../runtime/rpc/request-log.ts';
 import { startGate } from '../runtime/rpc/start-gate.ts';
 import type { StockConfig } from './config.ts';
@@ -37,14 +37,9 @@ export async function startStockService(
   });
   const doors = new Doors({
     tls: identity.tls,
-    interceptors: [
-      admission(new Bound('calls', config.MAX_CALLS, logger)),
-      requestLog(logger),
-      startGate(readiness),
-      identity.interceptor,
-      stockScopes,
-    ],
+    interceptors: [requestLog(logger), startGate(readiness), identity.interceptor, stockScopes],
     deadline: stockDeadlines,
+    admission: new Admission(config.MAX_CALLS, logger),
     maxConnectionAgeMs: config.CONNECTION_AGE_MS,
     corsOrigins: config.HTTP_CORS_ORIGINS,
     notReady: () => readiness.problems(),
@@ -63,7 +58,7 @@ export async function startStockService(
   };
   try {
     doors.add(StockService, stockService(db, config.BATCH_SIZE));
-    addStandardServices(doors.grpc, [StockService], { readiness, reflection: config.REFLECTION === 'on' });
+    addStandardServices(doors, [StockService], { readiness, reflection: config.REFLECTION === 'on' });
     const at = { address: config.LISTEN_ADDRESS, httpAddress: config.HTTP_LISTEN_ADDRESS };
     const addresses = await startServing({ prepare, listen: () => doors.listen(at), signal, logger });
     return { ...addresses, stop };

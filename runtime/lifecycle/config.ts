@@ -87,6 +87,18 @@ export function requireTogether(needs: Record<string, readonly string[]>): Confi
   };
 }
 
+/** Checks that a token in a file is not sent in clear to another machine. Each is the name of a variable; `ca` is what turns TLS on. */
+export function noTokenInClear<Token extends string, Ca extends string, Target extends string>(
+  token: Token,
+  { target, ca }: { target: Target; ca: Ca },
+): ConfigCheck<Record<Token | Ca, string | null> & Record<Target, string>> {
+  return (config, context) => {
+    if (config[token] === null || config[ca] !== null || isLoopback(config[target].replace(/:\d+$/, ''))) return;
+    const message = `would be sent in clear: needs ${ca} unless ${target} is a loopback address`;
+    context.addIssue({ code: 'custom', path: [token], message });
+  };
+}
+
 /** Lowest level that is logged. */
 export const logLevel = z
   .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {

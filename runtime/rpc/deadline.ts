@@ -34,8 +34,22 @@ const UNIT_MS: Record<string, number> = { H: 3_600_000, M: 60_000, S: 1_000, m: 
 
 /** Milliseconds that a request's `grpc-timeout` gives it; undefined when it has none or one that cannot be read. */
 export function timeoutOf(header: Headers): number | undefined {
-  const match = /^(\d{1,8})([HMSmun])$/.exec(header.get(HEADER) ?? '');
+  return parseTimeout(header.get(HEADER) ?? '');
+}
+
+function parseTimeout(text: string): number | undefined {
+  const match = /^(\d{1,8})([HMSmun])$/.exec(text);
   return match ? Number(match[1]) * UNIT_MS[match[2]!]! : undefined;
+}
+
+/**
+ * grpc-js counts a deadline in 32 bits: one of 25 days or more, as callers send who want none, would come out as long past. Without it
+ * there is none but the method's own.
+ */
+export function dropLongTimeout(headers: Record<string, string | string[] | undefined>): void {
+  const text = headers[HEADER];
+  const timeoutMs = typeof text === 'string' ? parseTimeout(text) : undefined;
+  if (timeoutMs !== undefined && timeoutMs >= 2 ** 31) delete headers[HEADER];
 }
 
 /** Gives a request so many milliseconds from now, rounded up to 1 ms. 0 or less is a deadline that is already over. */

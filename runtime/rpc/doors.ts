@@ -2,6 +2,7 @@ import type { DescService } from '@bufbuild/protobuf';
 import type { ServiceImpl } from '@connectrpc/connect';
 import { GrpcHost, type HostOptions } from './host.ts';
 import { HttpDoor, type HttpDoorOptions } from './http-door.ts';
+import { admissionInterceptor } from './overload.ts';
 
 /** Where a service listens. */
 export interface Addresses {
@@ -14,27 +15,31 @@ export interface Addresses {
 /** The two doors of a service: the same implementations, interceptors and limits behind a gRPC port and an HTTP port. */
 export class Doors {
   readonly grpc: GrpcHost;
-  readonly #http: HttpDoor;
+  readonly http: HttpDoor;
 
   constructor(options: HostOptions & Pick<HttpDoorOptions, 'corsOrigins' | 'notReady'>) {
     this.grpc = new GrpcHost(options);
-    this.#http = new HttpDoor(options);
+    const { admission, interceptors } = options;
+    this.http = new HttpDoor({
+      ...options,
+      interceptors: admission ? [admissionInterceptor(admission), ...interceptors] : interceptors,
+    });
   }
 
   /** As each door's `add`. */
   add<S extends DescService>(service: S, impl: Partial<ServiceImpl<S>>): void {
     this.grpc.add(service, impl);
-    this.#http.add(service, impl);
+    this.http.add(service, impl);
   }
 
   /** Listens on `host:port`, port 0 for a free one; an HTTP address of null is none. Fails when a port is taken. */
   async listen(at: Addresses): Promise<Addresses> {
     const address = await this.grpc.listen(at.address);
-    return { address, httpAddress: at.httpAddress && (await this.#http.listen(at.httpAddress)) };
+    return { address, httpAddress: at.httpAddress && (await this.http.listen(at.httpAddress)) };
   }
 
   /** As each door's `stop`, both at once. */
   async stop(graceMs: number): Promise<void> {
-    await Promise.all([this.grpc.stop(graceMs), this.#http.stop(graceMs)]);
+    await Promise.all([this.grpc.stop(graceMs), this.http.stop(graceMs)]);
   }
 }

@@ -1,34 +1,44 @@
-import { constants, type ServerHttp2Stream } from 'node:http2';
+import type { ServerHttp2Stream } from 'node:http2';
 import type { ConnectError } from '@connectrpc/connect';
 import { ServerInterceptingCall, type ServerInterceptor, setLogger, status } from '@grpc/grpc-js';
 import { commonError } from './errors.ts';
 import { toGrpcStatus } from './status.ts';
+import { endStreamAfterwards, takePlace } from './stream-places.ts';
 
-type Call = Parameters<ServerInterceptor>[1];
-type Status = Parameters<Call['sendStatus']>[0];
+type Status = Parameters<Parameters<ServerInterceptor>[1]['sendStatus']>[0];
 
 const { DEADLINE_EXCEEDED, INTERNAL, RESOURCE_EXHAUSTED, UNIMPLEMENTED } = status;
 
-/** A deadline so long past is none that a caller could have set. */
-const WRAPPED_MS = 60_000;
+/**
+ * So long the headers alone keep a place for their call: those who send nothing else could have all of them. A request that comes later
+ * is let in, or not, when it is there.
+ */
+const AT_ONCE_MS = 50;
 
 /**
- * What grpc-js leaves open or gets wrong before a handler is called: a request that does not come is not waited for, what grpc-js
- * itself refuses is an error of the catalogue, and a very long deadline is one.
+ * What grpc-js leaves open or gets wrong before a handler is called: a request that does not come is not waited for, and what
+ * grpc-js itself refuses is an error of the catalogue.
  *
  * @param requestMs milliseconds for a whole request to arrive; of a stream of requests, the first.
  */
 export function grpcGuard(requestMs: number): ServerInterceptor {
   return (method, call) => {
-    const timer = setTimeout(() => {
-      call.sendStatus(toGrpcStatus(commonError('DEADLINE_EXCEEDED', 'the request did not arrive in time')));
-    }, requestMs);
+    // Private in grpc-js, which has no other way to it.
+    const { stream } = call as unknown as { stream: ServerHttp2Stream };
+    let timer = setTimeout(() => {
+      takePlace(stream)?.();
+      timer = setTimeout(
+        () => {
+          call.sendStatus(toGrpcStatus(commonError('DEADLINE_EXCEEDED', 'the request did not arrive in time')));
+        },
+        Math.max(0, requestMs - AT_ONCE_MS),
+      );
+    }, AT_ONCE_MS);
     const arrived = () => clearTimeout(timer);
-    keepLongDeadline(call);
     const send = call.sendStatus.bind(call);
     call.sendStatus = (status) => {
       arrived();
-      endStreamAfterwards(call);
+      endStreamAfterwards(stream);
       const error = refusalIn(status);
       send(error ? toGrpcStatus(error) : status);
     };
@@ -47,31 +57,6 @@ export function grpcGuard(requestMs: number): ServerInterceptor {
         }),
     });
   };
-}
-
-/**
- * grpc-js counts a deadline in 32 bits: one of 25 days or more, as callers send who want none, comes out as long past. Then there
- * is none but the method's own.
- */
-function keepLongDeadline(call: Call): void {
-  if (Number(call.getDeadline()) > Date.now() - WRAPPED_MS) return;
-  const send = call.sendStatus.bind(call);
-  call.getDeadline = () => Infinity;
-  call.sendStatus = (status) => {
-    if (status.code !== DEADLINE_EXCEEDED || status.metadata) send(status);
-  };
-}
-
-/**
- * A stream lasts until both sides have ended it. When a call is refused, whatever its caller has still to send is not waited for.
- *
- * @see https://www.rfc-editor.org/rfc/rfc9113#section-8.1 RST_STREAM with NO_ERROR after a complete answer
- */
-function endStreamAfterwards(call: Call): void {
-  // Private in grpc-js, which has no other way to it.
-  const { stream } = call as unknown as { stream: ServerHttp2Stream };
-  if (stream.readableEnded || stream.headersSent) return;
-  setImmediate(() => stream.close(constants.NGHTTP2_NO_ERROR));
 }
 
 /** What grpc-js itself has refused, as an error of the catalogue. Handlers' errors have metadata; so they are left alone. */

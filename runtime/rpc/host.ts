@@ -5,8 +5,12 @@ import { type ConnectionOptions, serverConnections } from './connections.ts';
 import { deadlineOf, type Deadlines } from './deadline.ts';
 import { serverCredentials } from './grpc-credentials.ts';
 import { grpcGuard, keepHeadersUnlogged } from './grpc-guard.ts';
+import type { Admission } from './overload.ts';
 import { serveStream, type StreamCall, type StreamImpl, type StreamMethod } from './serve-stream.ts';
 import { serveUnary, type UnaryCall, type UnaryCallback, type UnaryImpl } from './serve-unary.ts';
+import { safeError, safeStatus } from './status.ts';
+import { streamOfCall } from './stream-of-call.ts';
+import { type Enter, readHeadersFirst, takePlace } from './stream-places.ts';
 import type { DoorTls } from './tls.ts';
 
 /** How a host serves. Times in milliseconds. */
@@ -18,6 +22,8 @@ export interface HostOptions extends ConnectionOptions {
   interceptors: Interceptor[];
   /** One for all methods, or that of each, as `deadlinesOf` says. */
   deadline: Deadlines;
+  /** What is let in. What is not is refused by its headers alone, before its message is read. Default: everything. */
+  admission?: Admission;
   /** Longest request that is taken, in bytes; a longer one is RESOURCE_EXHAUSTED. Default 1 MiB. */
   maxMessageBytes?: number;
   /** For a whole request to arrive; a slower one is DEADLINE_EXCEEDED. Default 30 s. */
@@ -38,6 +44,8 @@ const STREAMS_OF_ONE_CONNECTION = 1024;
 export class GrpcHost {
   readonly #server: Server;
   readonly #options: HostOptions;
+  /** The methods that are bounded, by their path. */
+  readonly #bounded = new Map<string, DescMethod>();
   readonly #running = new Set<Promise<unknown>>();
   readonly #stopping = new AbortController();
 
@@ -50,26 +58,25 @@ export class GrpcHost {
       interceptors: [grpcGuard(options.requestMs ?? 30_000)],
       ...serverConnections(options),
     });
+    readHeadersFirst(this.#server, this.#enter);
   }
 
   /**
    * Adds a service; a method that `impl` leaves out is answered UNIMPLEMENTED. Only methods that are unary can have interceptors.
    *
-   * @param interceptors default: the host's.
+   * @param open nothing stands before it, no interceptor and no bound. Default: the host's.
    */
-  add<S extends DescService>(
-    service: S,
-    impl: Partial<ServiceImpl<S>>,
-    interceptors = this.#options.interceptors,
-  ): void {
+  add<S extends DescService>(service: S, impl: Partial<ServiceImpl<S>>, { open = false } = {}): void {
     const handlers: UntypedServiceImplementation = {};
     const definition: Record<string, object> = {};
     for (const method of service.methods) {
       const implementation = (impl as Record<string, UnaryImpl | undefined>)[method.localName]?.bind(impl);
       if (!implementation) continue;
-      handlers[method.localName] = this.#handler(method, implementation, interceptors);
+      const path = `/${service.typeName}/${method.name}`;
+      if (!open) this.#bounded.set(path, method);
+      handlers[method.localName] = this.#handler(method, implementation, open ? [] : this.#options.interceptors, path);
       definition[method.localName] = {
-        path: `/${service.typeName}/${method.name}`,
+        path,
         requestStream: method.methodKind === 'bidi_streaming',
         responseStream: method.methodKind !== 'unary',
         requestSerialize: identity,
@@ -108,12 +115,20 @@ export class GrpcHost {
     await Promise.all(this.#running);
   }
 
-  #handler(method: DescMethod, impl: UnaryImpl, interceptors: Interceptor[]): UntypedHandleCall {
+  #handler(method: DescMethod, impl: UnaryImpl, interceptors: Interceptor[], path: string): UntypedHandleCall {
     if (method.methodKind === 'unary') {
       const { deadline, tls } = this.#options;
       const own = deadlineOf(deadline, method);
       const served = { method: method as DescMethodUnary, impl, interceptors, deadline: own, tls };
-      return (call: UnaryCall, callback: UnaryCallback) => this.#run(serveUnary(served, call, callback));
+      return (call: UnaryCall, callback: UnaryCallback) => {
+        try {
+          const stream = streamOfCall(call);
+          const leave = (stream && takePlace(stream)) ?? this.#enter(path);
+          this.#run(serveUnary(served, call, callback), leave);
+        } catch (error) {
+          callback(safeStatus(safeError(error)));
+        }
+      };
     }
     if (method.methodKind === 'client_streaming' || interceptors.length > 0)
       throw new Error(`${method.parent.typeName}.${method.name} is not unary`);
@@ -121,8 +136,16 @@ export class GrpcHost {
     return (call: StreamCall) => this.#run(serveStream(streamed, impl as StreamImpl, call, this.#stopping.signal));
   }
 
-  #run(work: Promise<void>): void {
-    const running = work.finally(() => this.#running.delete(running));
+  readonly #enter: Enter = (path) => {
+    const method = this.#bounded.get(path);
+    return method && this.#options.admission?.enter(method);
+  };
+
+  #run(work: Promise<void>, leave?: () => void): void {
+    const running = work.finally(() => {
+      this.#running.delete(running);
+      leave?.();
+    });
     this.#running.add(running);
   }
 }

@@ -1,8 +1,15 @@
-import type { DescMethodUnary, DescService } from '@bufbuild/protobuf';
-import { createConnectRouter, type Interceptor, type ServiceImpl, type UnaryRequest } from '@connectrpc/connect';
-import type { UniversalServerResponse as Answer } from '@connectrpc/connect/protocol';
+import type { DescMethodBiDiStreaming, DescMethodUnary, DescService } from '@bufbuild/protobuf';
+import {
+  createConnectRouter,
+  type Interceptor,
+  type MethodImpl,
+  type ServiceImpl,
+  type UnaryRequest,
+} from '@connectrpc/connect';
+import type { UniversalHandlerFn, UniversalServerResponse as Answer } from '@connectrpc/connect/protocol';
 import { corsHeaders, isPreflight } from './http/cors.ts';
 import { answerCall, closeAfter, type Rpc } from './http/answer-call.ts';
+import { answerStream } from './http/answer-stream.ts';
 import { bytesOf } from './http/form.ts';
 import { type AnyImpl, callKey, implement, inTime, runCall } from './http/http-call.ts';
 import { type HttpLimits, type HttpRequest, type HttpResponse, HttpServer } from './http/http-server.ts';
@@ -38,7 +45,7 @@ const ALWAYS = {
 
 /**
  * Serves Connect implementations of unary methods over HTTP/1.1 and HTTP/2: Connect, as JSON or binary, by POST, and by GET where the
- * contract says NO_SIDE_EFFECTS; and gRPC-Web. `/healthz` answers while the process does; `/readyz` when it should be called, else 503
+ * contract says NO_SIDE_EFFECTS; and gRPC-Web. Methods with streams only for tools (`addStreams`). `/healthz` answers while the process does; `/readyz` when it should be called, else 503
  * with what is missing.
  *
  * The library is given each request with an empty message: the door reads the real one, so that whatever is wrong with it is an error
@@ -50,8 +57,9 @@ export class HttpDoor {
   readonly #server: HttpServer;
   readonly #router = createConnectRouter({ grpc: false, acceptCompression: compressions });
   readonly #rpcs = new Map<string, Rpc>();
+  readonly #streams = new Map<string, UniversalHandlerFn>();
   readonly #running = new Set<Promise<unknown>>();
-  #stopping = false;
+  readonly #stopping = new AbortController();
 
   constructor(options: HttpDoorOptions) {
     this.#options = options;
@@ -72,6 +80,20 @@ export class HttpDoor {
     }
   }
 
+  /** Adds a service whose methods all have streams in both directions. Nothing stands before it, no interceptor and no bound. */
+  addStreams<S extends DescService>(service: S, impl: ServiceImpl<S>): void {
+    for (const method of service.methods) {
+      if (method.methodKind !== 'bidi_streaming')
+        throw new Error(`${service.typeName}.${method.name} has no two streams`);
+      const implementation = (impl as Record<string, MethodImpl<DescMethodBiDiStreaming>>)[method.localName]!;
+      this.#router.rpc(method as DescMethodBiDiStreaming, implementation, {
+        readMaxBytes: this.#options.maxMessageBytes ?? 1024 * 1024,
+      });
+      const handle = this.#router.handlers.at(-1)!;
+      this.#streams.set(handle.requestPath, handle);
+    }
+  }
+
   /** Listens on `host:port`, port 0 for a free one. Returns the address it got. Fails when the port is taken. */
   listen(address: string): Promise<string> {
     return this.#server.listen(address, this.#options.tls);
@@ -82,7 +104,7 @@ export class HttpDoor {
    * every handler has ended, also those that went on after their call (a compensation).
    */
   async stop(graceMs: number): Promise<void> {
-    this.#stopping = true;
+    this.#stopping.abort();
     const timer = setTimeout(() => this.#server.cutOff(), graceMs);
     await this.#server.drain();
     clearTimeout(timer);
@@ -94,7 +116,7 @@ export class HttpDoor {
     const header = answer.header ?? new Headers();
     const always = { ...ALWAYS, ...corsHeaders(request, this.#options.corsOrigins ?? []) };
     for (const [name, value] of Object.entries(always)) header.set(name, value);
-    if (this.#stopping) closeAfter(request, header);
+    if (this.#stopping.signal.aborted) closeAfter(request, header);
     return { ...answer, header };
   }
 
@@ -105,12 +127,16 @@ export class HttpDoor {
     if (rpc) {
       const peer = peerOfRequest(request, this.#options.tls?.clientNames);
       const deadline = deadlineOf(this.#options.deadline, rpc.method);
-      const terms = { ...this.#options, deadline, peer, stopping: this.#stopping };
+      const terms = { ...this.#options, deadline, peer, stopping: this.#stopping.signal.aborted };
       return answerCall(rpc, request, response, terms);
     }
+    const stream = this.#streams.get(path);
+    if (stream) return answerStream(stream, request, response, this.#stopping.signal);
     if (path === '/healthz') return json(200, { alive: true });
     if (path === '/readyz') {
-      const missing = this.#stopping ? ['the process is shutting down'] : (this.#options.notReady?.() ?? []);
+      const missing = this.#stopping.signal.aborted
+        ? ['the process is shutting down']
+        : (this.#options.notReady?.() ?? []);
       return json(missing.length > 0 ? 503 : 200, { ready: missing.length === 0, missing });
     }
     return json(404, { code: 'unimplemented', message: 'there is no such RPC' });

@@ -1,3 +1,4 @@
+import type { DescMethod } from '@bufbuild/protobuf';
 import { MethodOptions_IdempotencyLevel as Idempotency } from '@bufbuild/protobuf/wkt';
 import type { ConnectError, Interceptor } from '@connectrpc/connect';
 import type { Logger } from '../lifecycle/logger.ts';
@@ -48,14 +49,28 @@ export class Bound {
   }
 }
 
-/**
- * Server interceptor: lets in what the bound has room for, before anything else is done for a call. Put it in front of all others,
- * with one and the same bound at every door of the process.
- */
-export function admission(calls: Bound): Interceptor {
+/** What the doors of a process let in: one for all of them. */
+export class Admission {
+  readonly #calls: Bound;
+  readonly #shares: ReadonlyMap<DescMethod, number>;
+
+  /** @param shares of methods that are let in only while less is taken than other writes may take: the part of the places. */
+  constructor(limit: number, logger: Logger, shares: ReadonlyMap<DescMethod, number> = new Map()) {
+    this.#calls = new Bound('calls', limit, logger);
+    this.#shares = shares;
+  }
+
+  /** Takes a place for a call. Returns and throws as that of `Bound`. */
+  enter(method: DescMethod): () => void {
+    if (method.idempotency === Idempotency.NO_SIDE_EFFECTS) return this.#calls.enter();
+    return this.#calls.enter(Math.min(SHARE_OF_WRITES, this.#shares.get(method) ?? 1));
+  }
+}
+
+/** Server interceptor: lets in what there is room for, before anything else is done for a call. Put it in front of all others. */
+export function admissionInterceptor(admission: Admission): Interceptor {
   return (next) => async (request) => {
-    const isRead = request.method.idempotency === Idempotency.NO_SIDE_EFFECTS;
-    const leave = calls.enter(isRead ? 1 : SHARE_OF_WRITES);
+    const leave = admission.enter(request.method);
     try {
       return await next(request);
     } finally {

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
-import type { IncomingHttpHeaders } from 'node:http';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { type Client, Code, type HandlerContext, type ServiceImpl } from '@connectrpc/connect';
 import { connectOrderService } from '../../client/clients.ts';
 import { createOrderClient } from '../../client/web.ts';
@@ -93,25 +95,31 @@ for (const [name, open] of Object.entries(doors)) {
 
 describe('a client for browsers', () => {
   it('sends the deadline as Connect does, and not as gRPC does', async () => {
-    const seen: IncomingHttpHeaders[] = [];
-    const door = await openWebDoor({ getOrder: () => ({}) }, seen);
-    await createOrderClient(door.baseUrl).getOrder({}, { timeoutMs: 700, headers: { 'x-user-id': '1' } });
-    await door.close();
-    const { 'connect-timeout-ms': timeout, 'grpc-timeout': none, 'x-user-id': user } = seen[0]!;
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const options = { timeoutMs: 700, headers: { 'x-user-id': '1' } };
+    const call = failureOf(createOrderClient(`http://127.0.0.1:${port}`).getOrder({}, options));
+    const [{ headers }] = (await once(server, 'request')) as [IncomingMessage];
+    server.closeAllConnections();
+    server.close();
+    await call;
+    const { 'connect-timeout-ms': timeout, 'grpc-timeout': none, 'x-user-id': user } = headers;
     assert.deepEqual([timeout, none, user], ['700', undefined, '1']);
   });
 
   it('shows the token of the moment at each attempt', async () => {
-    const seen: IncomingHttpHeaders[] = [];
-    const away = () => Promise.reject(commonError('SERVICE_UNAVAILABLE', 'away'));
-    const door = await openWebDoor({ getOrder: away }, seen);
+    const seen: (string | null)[] = [];
+    const door = await openWebDoor({
+      getOrder(_request, { requestHeader }) {
+        seen.push(requestHeader.get('authorization'));
+        throw commonError('SERVICE_UNAVAILABLE', 'away');
+      },
+    });
     let tokens = 0;
     await failureOf(createOrderClient(door.baseUrl, { token: () => `t${++tokens}` }).getOrder({}));
     await door.close();
-    assert.deepEqual(
-      seen.map(({ authorization }) => authorization),
-      ['Bearer t1', 'Bearer t2', 'Bearer t3', 'Bearer t4'],
-    );
+    assert.deepEqual(seen, ['Bearer t1', 'Bearer t2', 'Bearer t3', 'Bearer t4']);
   });
 
   it('takes a connection that fails for UNAVAILABLE', async () => {

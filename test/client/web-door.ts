@@ -1,21 +1,11 @@
-import { createServer, type IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { ServiceImpl } from '@connectrpc/connect';
-import { connectNodeAdapter } from '@connectrpc/connect-node';
 import { OrderService } from '../../gen/ordersystem/order/v1/order_service_pb.ts';
+import { HttpDoor } from '../../runtime/rpc/http-door.ts';
 
-/** Serves an OrderService to browsers' clients on a port of its own. `seen` gets the headers of each request. */
-export async function openWebDoor(impl: Partial<ServiceImpl<typeof OrderService>>, seen: IncomingHttpHeaders[] = []) {
-  const handle = connectNodeAdapter({ routes: (router) => void router.service(OrderService, impl) });
-  const server = createServer((request, response) => {
-    seen.push(request.headers);
-    handle(request, response);
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = `127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const close = () => {
-    server.closeAllConnections();
-    return new Promise((resolve) => server.close(resolve));
-  };
-  return { address, baseUrl: `http://${address}`, close };
+/** Serves an OrderService to browsers' clients on a port of its own. */
+export async function openWebDoor(impl: Partial<ServiceImpl<typeof OrderService>>) {
+  const door = new HttpDoor({ interceptors: [], deadline: { defaultMs: 60_000, maxMs: 60_000 } });
+  door.add(OrderService, impl);
+  const address = await door.listen('127.0.0.1:0');
+  return { baseUrl: `http://${address}`, close: () => door.stop(0) };
 }

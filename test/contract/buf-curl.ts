@@ -17,7 +17,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 
 export type BufProtocol = 'grpc' | 'grpcweb' | 'connect';
 
-/** Where buf learns what the messages are: asked of the server, which is possible at its gRPC port alone, or read from `proto/`. */
+/** Where buf learns what the messages are: asked of the server, or read from `proto/`. */
 export type BufSchema = 'reflection' | 'schema';
 
 /** `buf curl`: a process for each call. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type GoodCase, goodCases } from './answers.ts';
 import type { Answer, Caller, Detail, Json, Targets } from './caller.ts';
-import { bareAtGrpc, reasons, type RefusalCase, refusals, type Refused } from './refusals.ts';
+import { reasons, type RefusalCase, refusals, type Refused } from './refusals.ts';
 import type { World } from './world.ts';
 
 /** One row of the table. */
@@ -44,8 +44,7 @@ export function refusalChecks(caller: Caller, world: World, cases: readonly Refu
           const got = await ask(caller, world, one, expected.request);
           assert.ok('error' in got, `was not refused: ${JSON.stringify(got)}`);
           assert.equal(got.error.code, reasons[one.reason][0], 'the code');
-          const bare = caller.port === 'grpc' && bareAtGrpc.has(one.reason) && got.error.details.length === 0;
-          if (!bare) assert.deepEqual(sayings(got.error.details), detailsOf(one, expected));
+          assert.deepEqual(sayings(got.error.details), detailsOf(one, expected));
         }),
     }));
 }

@@ -19,14 +19,14 @@ export function everyCheck(
   const skipped: string[] = [];
   const dynamic = cleanup.use(new DynamicClient(targets));
   const world = new World(dynamic, headers);
-  const byReflection = new BufCurl(targets, 'grpc', 'reflection');
+  const bufs = (['grpc', 'grpcweb', 'connect'] as const).map((protocol) => ({
+    byReflection: new BufCurl(targets, protocol, 'reflection'),
+    bySchema: new BufCurl(targets, protocol, 'schema'),
+  }));
   const callers: Caller[] = [
     dynamic,
     new JsonClient(targets),
-    byReflection,
-    new BufCurl(targets, 'grpc', 'schema'),
-    new BufCurl(targets, 'grpcweb', 'schema'),
-    new BufCurl(targets, 'connect', 'schema'),
+    ...bufs.flatMap(({ byReflection, bySchema }) => [byReflection, bySchema]),
   ];
   const missing = pythonMissing();
   if (missing === undefined) callers.push(cleanup.use(new PythonCaller(targets)));
@@ -45,12 +45,13 @@ export function everyCheck(
       ...refusalChecks(caller, world, refusals.filter(possible(targets)).filter(here)),
     ];
   });
-  return { checks: [...reflectionChecks(byReflection, targets), ...checks], skipped };
+  const reflections = bufs.flatMap(({ byReflection }) => reflectionChecks(byReflection, targets));
+  return { checks: [...reflections, ...checks], skipped };
 }
 
 /** The server has every RPC of its contract, and says so. */
-export function reflectionChecks(buf: BufCurl, { grpc }: Targets): Check[] {
-  const services = (['order', 'stock'] as const).filter((service) => grpc[service] !== undefined);
+export function reflectionChecks(buf: BufCurl, targets: Targets): Check[] {
+  const services = (['order', 'stock'] as const).filter((service) => targets[buf.port][service] !== undefined);
   return services.map((service) => ({
     name: `reflection has every RPC of ${serviceNames[service]}`,
     caller: buf.name,

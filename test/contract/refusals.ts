@@ -34,9 +34,6 @@ export const unprovoked: Readonly<Record<string, string>> = {
   ATTEMPT_EXPIRED: 'needs a request that is held up at work',
 };
 
-/** What grpc-js may refuse before the service sees it: then it is a bare status, at the gRPC port. */
-export const bareAtGrpc: ReadonlySet<string> = new Set(['REQUEST_TOO_LARGE', 'DEADLINE_EXCEEDED']);
-
 /** What the refusal says beyond its reason. */
 export interface Refused {
   readonly request: Json;

@@ -52,6 +52,8 @@ export class HttpServer {
   /** Connections that have not told yet what they speak. */
   readonly #unknown = new Map<string, Socket>();
   readonly #sessions = new Set<ServerHttp2Session>();
+  /** Of the sessions, and of those that have ended and wait for their client to end the connection. */
+  readonly #http2Sockets = new Set<Socket>();
 
   constructor(answer: Answerer, limits: Partial<HttpLimits> = {}) {
     this.#answer = answer;
@@ -85,8 +87,7 @@ export class HttpServer {
     const [serveHttp1] = http1.listeners(event) as [(this: Server, socket: Socket) => void];
     const hand = (socket: Socket, isHttp2: boolean) => {
       this.#unknown.delete(nameOf(socket));
-      // HTTP/1.1 alone may be half closed. HTTP/2 would stay, and wait for nothing.
-      if (isHttp2) this.#http2.emit('connection', Object.assign(socket, { allowHalfOpen: false }));
+      if (isHttp2) this.#serveHttp2(socket);
       else serveHttp1.call(http1, socket.resume());
     };
     http1.off(event, serveHttp1);
@@ -118,7 +119,14 @@ export class HttpServer {
   /** Ends every connection, whatever is in work on it. */
   cutOff(): void {
     this.#http1?.closeAllConnections();
-    for (const session of this.#sessions) session.destroy();
+    for (const socket of this.#http2Sockets) socket.destroy();
+  }
+
+  #serveHttp2(socket: Socket): void {
+    this.#http2Sockets.add(socket);
+    socket.once('close', () => this.#http2Sockets.delete(socket));
+    // HTTP/1.1 alone may be half closed. HTTP/2 would stay, and wait for nothing.
+    this.#http2.emit('connection', Object.assign(socket, { allowHalfOpen: false }));
   }
 
   async #serve(request: HttpRequest, response: HttpResponse): Promise<void> {

@@ -7,7 +7,7 @@ import { silentLogger } from '../../../runtime/lifecycle/logger.ts';
 import { Readiness } from '../../../runtime/lifecycle/readiness.ts';
 import { addStandardServices } from '../../../runtime/rpc/add-standard-services.ts';
 import { frame, grpcExchange, type Sent } from '../../wire/exchange.ts';
-import { Rig } from './rig.ts';
+import { abortOf, Rig } from './rig.ts';
 
 const path = '/ordersystem.stock.v1.StockService/GetStock';
 const REFLECTION = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo';
@@ -69,9 +69,25 @@ describe('GrpcHost, past any client,', () => {
   for (const timeout of ['597H', '1100H', '2562047H']) {
     it(`takes a deadline that is as good as none: ${timeout}`, async () => {
       await dial();
+      const warnings: Error[] = [];
+      const note = (warning: Error) => void warnings.push(warning);
+      process.on('warning', note);
       const answer = await grpcExchange(session, { path, headers: { 'grpc-timeout': timeout }, body: frame(empty) });
+      process.off('warning', note);
+      assert.deepEqual(warnings, []);
       assert.equal(answer.code, 0, answer.message);
       assert.ok(leftMs! > 9_000, `${leftMs} ms`);
+    });
+  }
+
+  for (const timeout of ['0m', '1m', '30m']) {
+    it(`tells a caller whose own deadline passes so, with its details: ${timeout}`, async () => {
+      const { address } = await rig.serve({ getStock: (_, context) => abortOf(context).then(() => ({})) });
+      session = connect(`http://${address}`);
+      for (let i = 0; i < 10; i++) {
+        const headers = { 'grpc-timeout': timeout };
+        assert.equal((await grpcExchange(session, { path, headers, body: frame(empty) })).reason, 'DEADLINE_EXCEEDED');
+      }
     });
   }
 
@@ -85,7 +101,7 @@ describe('GrpcHost, past any client,', () => {
   it('lets a stream of requests that has begun be, and ends one that has not', async () => {
     const { host, address } = await rig.serve({ getStock: () => ({}) }, { requestMs: 100 });
     const readiness = new Readiness({ checks: {}, intervalMs: 1, logger: silentLogger });
-    addStandardServices(host, [], { readiness, reflection: true });
+    addStandardServices({ grpc: host }, [], { readiness, reflection: true });
     session = connect(`http://${address}`);
     const stream = () => {
       const headers = { ':method': 'POST', ':path': REFLECTION, 'content-type': 'application/grpc', te: 'trailers' };

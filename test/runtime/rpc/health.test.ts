@@ -21,7 +21,7 @@ describe('grpc.health.v1.Health', () => {
   async function serve() {
     readiness = new Readiness({ checks: { off: () => up }, intervalMs: 600_000, logger: silentLogger });
     const { host, address } = await rig.serve({ restore: () => ({}) });
-    addStandardServices(host, [StockService], { readiness, reflection: false });
+    addStandardServices({ grpc: host }, [StockService], { readiness, reflection: false });
     return { host, client: createClient(Health, rig.foreignTransport(address)) };
   }
 

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { mock } from 'node:test';
+import type { DescMethod } from '@bufbuild/protobuf';
 import { Code, type ConnectError } from '@connectrpc/connect';
 import { pino } from 'pino';
 import { RetryInfoSchema } from '../../../gen/google/rpc/error_details_pb.ts';
+import { StockService } from '../../../gen/ordersystem/stock/v1/stock_service_pb.ts';
 import { silentLogger } from '../../../runtime/lifecycle/logger.ts';
 import { reasonOf } from '../../../runtime/rpc/errors.ts';
-import { admission, Bound, isRefusal } from '../../../runtime/rpc/overload.ts';
+import { Admission, Bound, isRefusal } from '../../../runtime/rpc/overload.ts';
 import { failureOf, Rig, until } from './rig.ts';
 
 const boundOf = (limit: number) => new Bound('calls', limit, silentLogger);
@@ -85,7 +87,31 @@ describe('Bound', () => {
   });
 });
 
-describe('admission', () => {
+describe('Admission', () => {
+  it('has all places for reads, three quarters for what may change something, and fewer for what it was told', () => {
+    const { getStock, deduct, restore } = StockService.method;
+    const admission = new Admission(8, silentLogger, new Map([[deduct, 1 / 2]]));
+    const fits = (method: DescMethod) => {
+      const leaves: (() => void)[] = [];
+      assert.throws(() => {
+        for (;;) leaves.push(admission.enter(method));
+      }, isRefusal);
+      return leaves;
+    };
+    assert.equal(fits(deduct).length, 4);
+    assert.equal(fits(restore).length, 2);
+    assert.equal(fits(getStock).length, 2);
+  });
+
+  it('does not give a method more places than others that may change something have', () => {
+    const { deduct } = StockService.method;
+    const admission = new Admission(4, silentLogger, new Map([[deduct, 2]]));
+    for (let i = 0; i < 3; i++) admission.enter(deduct);
+    assert.throws(() => admission.enter(deduct), isRefusal);
+  });
+});
+
+describe('GrpcHost with a bound', () => {
   const rig = new Rig();
   afterEach(() => rig.close());
 
@@ -95,7 +121,7 @@ describe('admission', () => {
     let started = 0;
     const { address } = await rig.serve(
       { restore: () => (started++, gate.promise), getStock: () => gate.promise },
-      { interceptors: [admission(boundOf(4))], deadline: { defaultMs: 10_000, maxMs: 20_000 } },
+      { admission: new Admission(4, silentLogger), deadline: { defaultMs: 10_000, maxMs: 20_000 } },
     );
     const client = rig.client(address);
     /** So many calls are at work. Returns what waits for them. */

@@ -35,7 +35,7 @@ for (const version of [ServerReflection, V1Alpha] as const) {
     async function serve(reflection = true) {
       const { host, address } = await rig.serve({ restore: () => ({}) });
       const readiness = new Readiness({ checks: {}, intervalMs: 1, logger: silentLogger });
-      addStandardServices(host, [OrderService], { readiness, reflection });
+      addStandardServices({ grpc: host }, [OrderService], { readiness, reflection });
       return createClient(version, rig.foreignTransport(address));
     }
 

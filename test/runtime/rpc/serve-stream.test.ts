@@ -16,7 +16,7 @@ describe('a method that answers with a stream', () => {
 
   async function serve(impl: (requests: Asked, context: HandlerContext) => AsyncIterable<Answer>) {
     const { host, address } = await rig.serve({ restore: () => ({}) });
-    host.add(Streaming, { serverReflectionInfo: impl }, []);
+    host.add(Streaming, { serverReflectionInfo: impl }, { open: true });
     return { host, address, client: createClient(Streaming, rig.foreignTransport(address)) };
   }
 
