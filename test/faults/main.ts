@@ -1,6 +1,7 @@
 // npm run faults [-- --quick] [--json] [--seed N] [KIND ...]
 import { parseArgs } from 'node:util';
 import { type CommandContext, runCommand } from '../../dev/run-command.ts';
+import { brokerFaults } from './broker.ts';
 import { clocks } from './clocks.ts';
 import { crashes } from './crash.ts';
 import { databaseFaults } from './database.ts';
@@ -10,7 +11,7 @@ import { seeded } from './random.ts';
 import { runKind } from './run-kind.ts';
 import { type Result, table } from './table.ts';
 
-const kinds: readonly Kind[] = [crashes, networkFaults, databaseFaults, clocks];
+const kinds: readonly Kind[] = [crashes, networkFaults, brokerFaults, databaseFaults, clocks];
 
 const { values: options, positionals: names } = parseArgs({
   options: {
