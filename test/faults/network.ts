@@ -3,6 +3,7 @@ import { select } from '../../runtime/db/statements.ts';
 import { happened, latency, until, weather } from './bad-weather.ts';
 import type { Case, Kind, Stage } from './kind.ts';
 import type { TcpLink, Weather } from './tcp-link.ts';
+import { sentTwice } from './twice.ts';
 import type { World } from './world.ts';
 
 type Links = (world: World) => TcpLink[];
@@ -62,6 +63,7 @@ export const networkFaults: Kind = {
       })),
     ]),
     { name: 'a deduction arrives after its restore', quick: true, run: arriveAfterRestore },
+    ...sentTwice,
     ...cutCases('callers and order-svc', callers, http2Cuts),
     ...cutCases('order-svc and stock-svc', services, http2Cuts),
     ...cutCases('services and database', databases, mysqlCuts),

@@ -22,6 +22,11 @@ export interface Intent {
   readonly told: Set<'PAID' | 'CANCELLED'>;
 }
 
+interface Failure {
+  reason: string;
+  retry: string;
+}
+
 /** What people may do with one intent. */
 export type Manner = 'patient' | 'double-click' | 'gives-up' | 'other-cart' | 'other-user';
 const manners: readonly Manner[] = ['patient', 'patient', 'double-click', 'gives-up', 'other-cart', 'other-user'];
@@ -32,6 +37,8 @@ export class People {
   /** What no caller should ever be told. */
   readonly violations: string[] = [];
   requests = 0;
+  /** Each request goes to both order-svc at the same time, the same bytes. */
+  sendTwice = false;
   readonly #clients: Shop[];
   readonly #transports: ReturnType<typeof createGrpcTransport>[];
   readonly #random: () => number;
@@ -146,15 +153,18 @@ export class People {
     return 'NO_ANSWER';
   }
 
-  /** One call of one node. Undefined: it was done. */
-  async #ask(
-    { key, userId }: Intent,
-    timeoutMs: number,
-    call: Call,
-  ): Promise<{ reason: string; retry: string } | undefined> {
+  /** One call of one node, or of each. Undefined: it was done. */
+  async #ask(intent: Intent, timeoutMs: number, call: Call): Promise<Failure | undefined> {
+    const nodes = this.sendTwice ? this.#clients : [this.#pick(this.#clients)];
+    const failures = await Promise.all(nodes.map((node) => this.#askNode(node, intent, timeoutMs, call)));
+    if (failures.includes(undefined)) return undefined;
+    return failures.find((failure) => failure!.retry === 'same_key') ?? failures[0];
+  }
+
+  async #askNode(node: Shop, { key, userId }: Intent, timeoutMs: number, call: Call): Promise<Failure | undefined> {
     this.requests++;
     try {
-      await call(this.#pick(this.#clients), { headers: { 'x-user-id': String(userId) }, timeoutMs });
+      await call(node, { headers: { 'x-user-id': String(userId) }, timeoutMs });
       return undefined;
     } catch (error) {
       const info = errorInfoOf(error);
