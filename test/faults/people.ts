@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type CallOptions, type Client, Code, ConnectError, createClient } from '@connectrpc/connect';
 import { OrderService } from '../../gen/ordersystem/order/v1/order_service_pb.ts';
+import { RetryInfoSchema } from '../../gen/google/rpc/error_details_pb.ts';
 import { errorInfoOf } from '../../runtime/rpc/errors.ts';
 import { createGrpcTransport } from '../../runtime/rpc/transport.ts';
 import type { World } from './world.ts';
@@ -37,6 +38,8 @@ export class People {
   /** What no caller should ever be told. */
   readonly violations: string[] = [];
   requests = 0;
+  /** How often somebody was told SERVICE_UNAVAILABLE. */
+  unavailable = 0;
   /** Each request goes to both order-svc at the same time, the same bytes. */
   sendTwice = false;
   readonly #clients: Shop[];
@@ -170,6 +173,11 @@ export class People {
       const info = errorInfoOf(error);
       if (info) {
         if (info.reason === 'INTERNAL') this.violations.push(`${key}: INTERNAL`);
+        if (info.reason === 'SERVICE_UNAVAILABLE') {
+          this.unavailable++;
+          const says = (error as ConnectError).findDetails(RetryInfoSchema).length > 0;
+          if (!says) this.violations.push(`${key}: SERVICE_UNAVAILABLE, and not when to come again`);
+        }
         return { reason: info.reason, retry: info.metadata['retry'] ?? 'same_key' };
       }
       // Made by the caller's own grpc-js: no connection, or no answer in time.
