@@ -27,18 +27,22 @@ export async function settle({ orderDb, news }: World): Promise<number | undefin
 }
 
 /** What an audit reports while something is at work: nothing, since no crash and no loss breaks a rule at any moment. */
-export async function brokenMeanwhile({ orderDb, stockDb }: World, work: Promise<unknown>): Promise<string[]> {
+export async function brokenMeanwhile(world: World, work: Promise<unknown>): Promise<string[]> {
   let over = false;
   const done = () => void (over = true);
   work.then(done, done);
   const broken: string[] = [];
   while (!over) {
     // A database that is killed answers nobody.
-    const findings = await findBrokenRules({ order: orderDb.sequelize, stock: stockDb.sequelize }).catch(noneWhenAway);
+    const findings = await audit(world).catch(noneWhenAway);
     broken.push(...findings.map(({ message }) => `while at work: ${message}`));
     await sleep(100);
   }
   return broken;
+}
+
+function audit({ orderDb, stockDb, retentionMs }: World) {
+  return findBrokenRules({ order: orderDb.sequelize, stock: stockDb.sequelize }, { retentionMs });
 }
 
 function noneWhenAway(error: unknown): [] {
@@ -47,8 +51,9 @@ function noneWhenAway(error: unknown): [] {
 }
 
 /** What of the promise does not hold, once all is settled. */
-export async function violationsOf({ orderDb, stockDb, news }: World, intents: readonly Intent[]): Promise<string[]> {
-  const broken = await findBrokenRules({ order: orderDb.sequelize, stock: stockDb.sequelize });
+export async function violationsOf(world: World, intents: readonly Intent[]): Promise<string[]> {
+  const { orderDb, news } = world;
+  const broken = await audit(world);
   const violations = broken.map(({ message }) => message);
   const dead = await select<{ event_id: string }>(
     orderDb.sequelize,

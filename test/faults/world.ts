@@ -19,8 +19,12 @@ export type StartServer = (log: (line: string) => void) => Promise<DatabaseServe
 export interface Trouble {
   /** Where it is to end or to stop, as `crash-at.ts` reads it. */
   readonly crashAt?: string;
+  /** Only after SIGUSR2. */
+  readonly crashesOnSignal?: boolean;
   /** Milliseconds that its clock is off, and that it is set by at each SIGUSR2. */
   readonly clock?: { readonly shiftMs: number; readonly stepMs: number };
+  /** More of its environment. */
+  readonly env?: Record<string, string>;
 }
 
 function preload(file: string) {
@@ -54,10 +58,12 @@ export class Place {
     this.#env = env;
   }
 
-  async start({ crashAt, clock }: Trouble = {}): Promise<void> {
+  async start({ crashAt, crashesOnSignal, clock, env: more }: Trouble = {}): Promise<void> {
     const crashed = Promise.withResolvers<void>();
     const onLine = (line: string) => void (line.startsWith('crash-at ') && crashed.resolve());
     const trouble = {
+      ...more,
+      ...(crashesOnSignal && { CRASH_ARMED_BY_SIGNAL: '1' }),
       ...(crashAt !== undefined && { CRASH_AT: crashAt, ...preload('crash-at.ts') }),
       ...(clock && {
         CLOCK_SHIFT_MS: String(clock.shiftMs),
@@ -71,7 +77,9 @@ export class Place {
       env: { ...this.#env, ...trouble },
       ...(crashAt !== undefined && { onLine }),
     });
-    this.link.leadTo(await this.#process.ready);
+    // It may come to its end before it serves.
+    const address = await Promise.race([this.#process.ready, crashed.promise]);
+    if (address !== undefined) this.link.leadTo(address);
   }
 
   get process(): ServiceProcess {
@@ -111,6 +119,8 @@ export interface World {
   readonly stocks: readonly Place[];
   /** Undefined: events go to the log. */
   readonly news: News | undefined;
+  /** For how long at least events are kept once they were sent, in milliseconds. Undefined: for ever. A case may set it. */
+  retentionMs?: number;
   /** Past all links. */
   readonly orderDb: OrderDb;
   readonly stockDb: StockDb;
