@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createConnection, type Connection } from 'mysql2/promise';
 import type { Case, Kind, Stage } from './kind.ts';
-import { KeptServer } from './kept-server.ts';
+import { KeptServer, keptServerOf } from './kept-server.ts';
 import type { World } from './world.ts';
 
 /** What goes wrong with the database, on a server that keeps what it has committed. */
@@ -43,11 +43,6 @@ function underLoad(name: string, fault: Fault, { quick = false } = {}): Case {
       }
     },
   };
-}
-
-function keptServerOf({ server }: World): KeptServer {
-  if (server instanceof KeptServer) return server;
-  throw new Error('not a server that can be killed');
 }
 
 function endAndStart(signal: 'SIGKILL' | 'SIGTERM'): Fault {

@@ -5,10 +5,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Connection, createConnection, type RowDataPacket } from 'mysql2/promise';
 import type { DatabaseServer } from '../../dev/database/start-database.ts';
 import { startPrivateServer } from '../../dev/database/private-server.ts';
+import type { Durability } from '../../dev/database/server-options.ts';
 import { findMariadbd, findMysqld, type ServerProgram } from '../../dev/database/server-program.ts';
 import { findDebianMysql } from '../../dev/database/unpack-mysql.ts';
 import type { SmallDisk } from './small-disk.ts';
 import { TcpLink } from './tcp-link.ts';
+import type { World } from './world.ts';
 
 // A user that outlives the server's process, unlike root's password. It has no right to write to a server that is read-only.
 const USER = 'faults';
@@ -40,7 +42,7 @@ export class KeptServer implements DatabaseServer {
     this.#disk = disk;
   }
 
-  /** @param disk holds its data, and goes with it. With a binlog MySQL would look only once a minute whether a full one has room. */
+  /** @param disk holds its data, and goes with it. Default: the machine's own. */
   static async open(log: (line: string) => void, disk?: SmallDisk): Promise<KeptServer> {
     const program = await findMysqld(process.env)
       .catch(() => findDebianMysql(process.env, log))
@@ -62,9 +64,10 @@ export class KeptServer implements DatabaseServer {
     return this.#running!.url;
   }
 
-  async start(): Promise<void> {
+  /** @param durability a disk of its own is in memory, where nothing is gained by 'full' but a binlog. */
+  async start(durability: Durability = this.#disk ? 'relaxed' : 'full'): Promise<void> {
     this.#running = await startPrivateServer(this.#program, {
-      durability: this.#disk ? 'relaxed' : 'full',
+      durability,
       dataDir: this.#dataDir,
       env: process.env,
       log: this.#log,
@@ -112,6 +115,12 @@ export class KeptServer implements DatabaseServer {
     await rm(this.#dataDir, { recursive: true, force: true });
     await this.#disk?.unmount();
   }
+}
+
+/** The world's server, which can be killed. */
+export function keptServerOf({ server }: World): KeptServer {
+  if (server instanceof KeptServer) return server;
+  throw new Error('not a server that can be killed');
 }
 
 function isThere(pid: number): boolean {
