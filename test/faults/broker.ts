@@ -18,7 +18,7 @@ export const brokerFaults: Kind = {
   name: 'broker',
   withBroker: true,
   cases: [
-    { name: 'the broker is killed and started again', quick: true, run: killBroker },
+    { name: 'the broker is killed and started again', run: killBroker },
     ...onTheWay('between order-svc and the broker', relays),
     ...[10, 200, 2000].map((delayMs): Case => ({
       name: `${delayMs} ms of latency between order-svc and the broker`,
@@ -35,7 +35,7 @@ function onTheWay(where: string, links: Links): Case[] {
   return [
     {
       name: `answers ${where} are lost`,
-      quick: links !== listener,
+      quick: links === relays,
       run: (stage) => weather(stage, links(stage.world), { loseAnswers: true }, { times: 3, forMs: 700 }),
     },
     {

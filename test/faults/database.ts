@@ -20,7 +20,7 @@ export const databaseFaults: Kind = {
     underLoad('the claims are locked for longer than anybody waits', holdLocks('orderDb', 't_order_claim')),
     underLoad('the orders are locked for longer than anybody waits', holdLocks('orderDb', 't_order')),
     underLoad('the events are locked for longer than anybody waits', holdLocks('orderDb', 't_event_record')),
-    underLoad('deadlocks, with the services as victims', provokeDeadlocks, { quick: true }),
+    underLoad('deadlocks, with the services as victims', provokeDeadlocks),
     underLoad('connections are cut at random moments, COMMIT among them', cutAtRandom),
   ],
 };

@@ -24,7 +24,7 @@ async function fillDisk({ people }: Stage): Promise<number> {
   const before = people.unavailable;
   const load = people.shop(8);
   try {
-    for (let i = 0; i < 3; i++) {
+    for (let i = 0; i < 2; i++) {
       await sleep(500);
       const refused = people.unavailable;
       await disk.fill();

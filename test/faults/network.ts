@@ -62,7 +62,7 @@ export const networkFaults: Kind = {
         run: (stage) => latency(stage, links(stage.world), delayMs),
       })),
     ]),
-    { name: 'a deduction arrives after its restore', quick: true, run: arriveAfterRestore },
+    { name: 'a deduction arrives after its restore', run: arriveAfterRestore },
     ...sentTwice,
     ...cutCases('callers and order-svc', callers, http2Cuts),
     ...cutCases('order-svc and stock-svc', services, http2Cuts),

@@ -26,13 +26,16 @@ export async function runKind(
     kind.cases.forEach(({ name }) => print(`skip  ${name}: ${world.message}`));
     return result;
   }
-  cleanup.defer(() => world.close());
+  // It ends with its kind: its processes would go on with their rounds. Only what is interrupted waits for the end of all.
+  const ending = cleanup.use(new AsyncDisposableStack());
+  ending.defer(() => world.close());
   const products = await fillShelves(world);
   const people = new People(world, products, random);
-  cleanup.defer(() => people.close());
+  ending.defer(() => people.close());
   for (const one of kind.cases) await runCase(one, { world, people, random }, result, print);
   result.requests = people.requests;
   result.orders = await world.orderDb.Order.count();
+  await ending.disposeAsync();
   return result;
 }
 
@@ -40,6 +43,7 @@ export async function runKind(
 async function runCase(one: Case, stage: Stage, result: Result, print: (line: string) => void): Promise<void> {
   const { world, people } = stage;
   const from = people.intents.length;
+  const start = performance.now();
   const wrong: string[] = [];
   try {
     const work = one.run(stage);
@@ -55,7 +59,9 @@ async function runCase(one: Case, stage: Stage, result: Result, print: (line: st
   wrong.push(...people.violations.splice(0), ...(await violationsOf(world, people.intents.slice(from))));
   result.settleMs = Math.max(result.settleMs, Math.round(settledMs ?? Infinity));
   result.violations += wrong.length;
-  print(`${wrong.length === 0 ? 'ok  ' : 'FAIL'}  ${one.name}  (settled after ${Math.round(settledMs ?? NaN)} ms)`);
+  const seconds = ((performance.now() - start) / 1000).toFixed(1);
+  const took = `${seconds} s, settled after ${Math.round(settledMs ?? NaN)} ms`;
+  print(`${wrong.length === 0 ? 'ok  ' : 'FAIL'}  ${one.name}  (${took})`);
   wrong.slice(0, 10).forEach((violation) => print(`      ${violation}`));
 }
 

@@ -15,7 +15,7 @@ export const sentTwice: readonly Case[] = [
     quick: true,
     run: twiceToOrders,
   },
-  { name: 'every deduction and every restore is sent again, to both stock-svc', quick: true, run: againToStock },
+  { name: 'every deduction and every restore is sent again, to both stock-svc', run: againToStock },
 ];
 
 async function twiceToOrders({ people }: Stage): Promise<number> {

@@ -36,7 +36,7 @@ export async function brokenMeanwhile(world: World, work: Promise<unknown>): Pro
     // A database that is killed answers nobody.
     const findings = await audit(world).catch(noneWhenAway);
     broken.push(...findings.map(({ message }) => `while at work: ${message}`));
-    await sleep(100);
+    await sleep(250);
   }
   return broken;
 }
