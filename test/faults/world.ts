@@ -23,6 +23,8 @@ export interface Trouble {
   readonly crashesOnSignal?: boolean;
   /** Milliseconds that its clock is off, and that it is set by at each SIGUSR2. */
   readonly clock?: { readonly shiftMs: number; readonly stepMs: number };
+  /** Where it writes every few seconds how many bytes it keeps. */
+  readonly heapFile?: string;
   /** More of its environment. */
   readonly env?: Record<string, string>;
 }
@@ -58,7 +60,7 @@ export class Place {
     this.#env = env;
   }
 
-  async start({ crashAt, crashesOnSignal, clock, env: more }: Trouble = {}): Promise<void> {
+  async start({ crashAt, crashesOnSignal, clock, heapFile, env: more }: Trouble = {}): Promise<void> {
     const crashed = Promise.withResolvers<void>();
     const onLine = (line: string) => void (line.startsWith('crash-at ') && crashed.resolve());
     const trouble = {
@@ -71,6 +73,7 @@ export class Place {
         ...preload('clock-shift.ts'),
       }),
     };
+    if (heapFile !== undefined) Object.assign(trouble, { HEAP_FILE: heapFile, ...preload('heap-watch.ts') });
     this.#crashed = crashed;
     this.#process = new ServiceProcess({
       name: this.name,
