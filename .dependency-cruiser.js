@@ -11,7 +11,7 @@ const devEntries = [
   '^test/support/(setup|reporter|mint-numbers)\\.ts$',
   '^test/runtime/lifecycle/a-process\\.ts$',
   '^test/contract/main\\.ts$',
-  '^test/faults/(main|soak|crash-at|clock-shift)\\.ts$',
+  '^test/faults/(main|soak|crash-at|clock-shift|heap-watch)\\.ts$',
   // What esbuild and npm start by path.
   '^examples/[^/]+/(main|page/page)\\.ts$',
 ];

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { execute, jsonOf, select } from '../../runtime/db/statements.ts';
+import { step } from '../domain/steps.ts';
 import type { OrderDb } from './models.ts';
 
 /** What an event is: news of an order for the world outside, or a job for stock-svc. Neither waits for the other. */
@@ -172,11 +173,9 @@ export async function deleteSent(db: OrderDb, retentionMs: number, limit: number
     );
     more ||= old.length === limit;
     if (old.length === 0) continue;
-    await execute(
-      db.sequelize,
-      `DELETE FROM t_event_record WHERE ${ONE_OF} AND status = 'SENT' ORDER BY order_no, event_id`,
-      [old.map((event) => event.order_no), old.map((event) => event.event_id)],
-    );
+    const sql = `DELETE FROM t_event_record WHERE ${ONE_OF} AND status = 'SENT' ORDER BY order_no, event_id`;
+    const values = [old.map((event) => event.order_no), old.map((event) => event.event_id)];
+    await step('events.delete', () => execute(db.sequelize, sql, values));
   }
   return more;
 }

@@ -21,6 +21,7 @@ export const orderSteps = [
   'event.handle',
   'events.settle',
   'event.give-back',
+  'events.delete',
 ] as const;
 
 export const step = stepsOf(orderSteps);

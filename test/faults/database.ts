@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createConnection, type Connection } from 'mysql2/promise';
 import type { Case, Kind, Stage } from './kind.ts';
-import { KeptServer } from './kept-server.ts';
+import { KeptServer, keptServerOf } from './kept-server.ts';
 import type { World } from './world.ts';
 
 /** What goes wrong with the database, on a server that keeps what it has committed. */
@@ -20,7 +20,7 @@ export const databaseFaults: Kind = {
     underLoad('the claims are locked for longer than anybody waits', holdLocks('orderDb', 't_order_claim')),
     underLoad('the orders are locked for longer than anybody waits', holdLocks('orderDb', 't_order')),
     underLoad('the events are locked for longer than anybody waits', holdLocks('orderDb', 't_event_record')),
-    underLoad('deadlocks, with the services as victims', provokeDeadlocks, { quick: true }),
+    underLoad('deadlocks, with the services as victims', provokeDeadlocks),
     underLoad('connections are cut at random moments, COMMIT among them', cutAtRandom),
   ],
 };
@@ -43,11 +43,6 @@ function underLoad(name: string, fault: Fault, { quick = false } = {}): Case {
       }
     },
   };
-}
-
-function keptServerOf({ server }: World): KeptServer {
-  if (server instanceof KeptServer) return server;
-  throw new Error('not a server that can be killed');
 }
 
 function endAndStart(signal: 'SIGKILL' | 'SIGTERM'): Fault {

@@ -5,9 +5,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Connection, createConnection, type RowDataPacket } from 'mysql2/promise';
 import type { DatabaseServer } from '../../dev/database/start-database.ts';
 import { startPrivateServer } from '../../dev/database/private-server.ts';
+import type { Durability } from '../../dev/database/server-options.ts';
 import { findMariadbd, findMysqld, type ServerProgram } from '../../dev/database/server-program.ts';
 import { findDebianMysql } from '../../dev/database/unpack-mysql.ts';
+import type { SmallDisk } from './small-disk.ts';
 import { TcpLink } from './tcp-link.ts';
+import type { World } from './world.ts';
 
 // A user that outlives the server's process, unlike root's password. It has no right to write to a server that is read-only.
 const USER = 'faults';
@@ -20,23 +23,32 @@ export class KeptServer implements DatabaseServer {
   readonly #dataDir: string;
   readonly #link: TcpLink;
   readonly #log: (line: string) => void;
+  readonly #disk: SmallDisk | undefined;
   #admin: Connection | undefined;
   #running: { url: string; stop: () => Promise<void> } | undefined;
 
-  private constructor(program: ServerProgram, dataDir: string, link: TcpLink, log: (line: string) => void) {
+  private constructor(
+    program: ServerProgram,
+    dataDir: string,
+    link: TcpLink,
+    log: (line: string) => void,
+    disk: SmallDisk | undefined,
+  ) {
     this.version = `${program.kind} ${program.version}`;
     this.#program = program;
     this.#dataDir = dataDir;
     this.#link = link;
     this.#log = log;
+    this.#disk = disk;
   }
 
-  static async open(log: (line: string) => void): Promise<KeptServer> {
+  /** @param disk holds its data, and goes with it. Default: the machine's own. */
+  static async open(log: (line: string) => void, disk?: SmallDisk): Promise<KeptServer> {
     const program = await findMysqld(process.env)
       .catch(() => findDebianMysql(process.env, log))
       .catch(() => findMariadbd(process.env));
-    const dataDir = await mkdtemp(join(tmpdir(), 'ordersystem-kept-'));
-    const server = new KeptServer(program, dataDir, await TcpLink.open(), log);
+    const dataDir = disk ? join(disk.folder, 'kept') : await mkdtemp(join(tmpdir(), 'ordersystem-kept-'));
+    const server = new KeptServer(program, dataDir, await TcpLink.open(), log, disk);
     await server.start();
     await server.ask(`CREATE USER ${USER}@'127.0.0.1' IDENTIFIED BY '${USER}'`);
     await server.ask(`GRANT ALL PRIVILEGES ON \`faults\\_%\`.* TO ${USER}@'127.0.0.1'`);
@@ -52,9 +64,10 @@ export class KeptServer implements DatabaseServer {
     return this.#running!.url;
   }
 
-  async start(): Promise<void> {
+  /** @param durability a disk of its own is in memory, where nothing is gained by 'full' but a binlog. */
+  async start(durability: Durability = this.#disk ? 'relaxed' : 'full'): Promise<void> {
     this.#running = await startPrivateServer(this.#program, {
-      durability: 'full',
+      durability,
       dataDir: this.#dataDir,
       env: process.env,
       log: this.#log,
@@ -100,7 +113,14 @@ export class KeptServer implements DatabaseServer {
     await this.#running?.stop();
     await this.#link.close();
     await rm(this.#dataDir, { recursive: true, force: true });
+    await this.#disk?.unmount();
   }
+}
+
+/** The world's server, which can be killed. */
+export function keptServerOf({ server }: World): KeptServer {
+  if (server instanceof KeptServer) return server;
+  throw new Error('not a server that can be killed');
 }
 
 function isThere(pid: number): boolean {

@@ -16,7 +16,7 @@ export interface Case {
   readonly quick?: boolean;
   /**
    * Makes it happen under load, and the world whole again. Returns how many faults were injected. Throws when the fault could not be
-   * made to happen: a case that does nothing proves nothing.
+   * made to happen: a case that does nothing proves nothing; NotHereError when this machine has none of what it needs.
    */
   readonly run: (stage: Stage) => Promise<number>;
 }
@@ -26,5 +26,7 @@ export interface Kind {
   readonly name: string;
   /** A database server that its cases need. Default: one that is fast and is not killed. */
   readonly startServer?: StartServer;
+  /** Its cases need a broker. Default false. */
+  readonly withBroker?: boolean;
   readonly cases: readonly Case[];
 }

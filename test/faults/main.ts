@@ -1,16 +1,18 @@
 // npm run faults [-- --quick] [--json] [--seed N] [KIND ...]
 import { parseArgs } from 'node:util';
 import { type CommandContext, runCommand } from '../../dev/run-command.ts';
+import { brokerFaults } from './broker.ts';
 import { clocks } from './clocks.ts';
 import { crashes } from './crash.ts';
 import { databaseFaults } from './database.ts';
+import { diskFaults } from './disk.ts';
 import type { Kind } from './kind.ts';
 import { networkFaults } from './network.ts';
 import { seeded } from './random.ts';
 import { runKind } from './run-kind.ts';
 import { type Result, table } from './table.ts';
 
-const kinds: readonly Kind[] = [crashes, networkFaults, databaseFaults, clocks];
+const kinds: readonly Kind[] = [crashes, networkFaults, brokerFaults, databaseFaults, diskFaults, clocks];
 
 const { values: options, positionals: names } = parseArgs({
   options: {

@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { select } from '../../runtime/db/statements.ts';
+import { happened, latency, until, weather } from './bad-weather.ts';
 import type { Case, Kind, Stage } from './kind.ts';
 import type { TcpLink, Weather } from './tcp-link.ts';
+import { sentTwice } from './twice.ts';
 import type { World } from './world.ts';
 
 type Links = (world: World) => TcpLink[];
@@ -60,7 +62,8 @@ export const networkFaults: Kind = {
         run: (stage) => latency(stage, links(stage.world), delayMs),
       })),
     ]),
-    { name: 'a deduction arrives after its restore', quick: true, run: arriveAfterRestore },
+    { name: 'a deduction arrives after its restore', run: arriveAfterRestore },
+    ...sentTwice,
     ...cutCases('callers and order-svc', callers, http2Cuts),
     ...cutCases('order-svc and stock-svc', services, http2Cuts),
     ...cutCases('services and database', databases, mysqlCuts),
@@ -78,46 +81,6 @@ function cutCases(between: string, links: Links, cuts: Cuts): Case[] {
       return cutEach(stage, links(stage.world), weathers);
     },
   }));
-}
-
-/** The weather turns bad and good again under load. What was lost never arrives: the connections that it was lost on are cut. */
-async function weather(
-  { people }: Stage,
-  links: TcpLink[],
-  bad: Weather,
-  { times, forMs }: { times: number; forMs: number },
-): Promise<number> {
-  const before = hits(links);
-  const load = people.shop(8);
-  try {
-    for (let i = 0; i < times; i++) {
-      await sleep(500);
-      for (const link of links) link.turn(bad);
-      await sleep(forMs);
-      // Little is sent where the services send much together.
-      if (bad.resets) await until(() => hits(links) - before >= 3, 'nothing was reset');
-      for (const link of links) link.turn();
-      if (!bad.resets) for (const link of links) link.cut();
-    }
-  } finally {
-    await load.stop();
-  }
-  return happened(hits(links) - before) && (bad.resets ? hits(links) - before : times * links.length);
-}
-
-/** What is on its way when the latency ends arrives late all the same, in its order. */
-async function latency({ people }: Stage, links: TcpLink[], delayMs: number): Promise<number> {
-  const before = hits(links);
-  const load = people.shop(8);
-  try {
-    for (const link of links) link.turn({ delayMs });
-    await sleep(3000 + delayMs);
-    for (const link of links) link.turn();
-  } finally {
-    await load.stop();
-  }
-  happened(hits(links) - before);
-  return links.length;
 }
 
 /** On each link, new connections are cut at each place until one has come to it. */
@@ -171,16 +134,4 @@ async function tombstones({ stockDb }: World): Promise<number> {
   const sql = 'SELECT COUNT(*) AS found FROM t_stock_deduction WHERE fingerprint IS NULL';
   const [row] = await select<{ found: string }>(stockDb.sequelize, sql, []);
   return Number(row!.found);
-}
-
-const hits = (links: TcpLink[]) => links.reduce((sum, link) => sum + link.hits, 0);
-
-function happened(faults: number): number {
-  if (faults === 0) throw new Error('the fault did not happen');
-  return faults;
-}
-
-async function until(isSo: () => boolean, otherwise: string): Promise<void> {
-  for (const end = performance.now() + 30_000; performance.now() < end; await sleep(10)) if (isSo()) return;
-  throw new Error(otherwise);
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type CallOptions, type Client, Code, ConnectError, createClient } from '@connectrpc/connect';
 import { OrderService } from '../../gen/ordersystem/order/v1/order_service_pb.ts';
+import { RetryInfoSchema } from '../../gen/google/rpc/error_details_pb.ts';
 import { errorInfoOf } from '../../runtime/rpc/errors.ts';
 import { createGrpcTransport } from '../../runtime/rpc/transport.ts';
 import type { World } from './world.ts';
@@ -22,6 +23,11 @@ export interface Intent {
   readonly told: Set<'PAID' | 'CANCELLED'>;
 }
 
+interface Failure {
+  reason: string;
+  retry: string;
+}
+
 /** What people may do with one intent. */
 export type Manner = 'patient' | 'double-click' | 'gives-up' | 'other-cart' | 'other-user';
 const manners: readonly Manner[] = ['patient', 'patient', 'double-click', 'gives-up', 'other-cart', 'other-user'];
@@ -32,6 +38,10 @@ export class People {
   /** What no caller should ever be told. */
   readonly violations: string[] = [];
   requests = 0;
+  /** How often somebody was told SERVICE_UNAVAILABLE. */
+  unavailable = 0;
+  /** Each request goes to both order-svc at the same time, the same bytes. */
+  sendTwice = false;
   readonly #clients: Shop[];
   readonly #transports: ReturnType<typeof createGrpcTransport>[];
   readonly #random: () => number;
@@ -146,20 +156,28 @@ export class People {
     return 'NO_ANSWER';
   }
 
-  /** One call of one node. Undefined: it was done. */
-  async #ask(
-    { key, userId }: Intent,
-    timeoutMs: number,
-    call: Call,
-  ): Promise<{ reason: string; retry: string } | undefined> {
+  /** One call of one node, or of each. Undefined: it was done. */
+  async #ask(intent: Intent, timeoutMs: number, call: Call): Promise<Failure | undefined> {
+    const nodes = this.sendTwice ? this.#clients : [this.#pick(this.#clients)];
+    const failures = await Promise.all(nodes.map((node) => this.#askNode(node, intent, timeoutMs, call)));
+    if (failures.includes(undefined)) return undefined;
+    return failures.find((failure) => failure!.retry === 'same_key') ?? failures[0];
+  }
+
+  async #askNode(node: Shop, { key, userId }: Intent, timeoutMs: number, call: Call): Promise<Failure | undefined> {
     this.requests++;
     try {
-      await call(this.#pick(this.#clients), { headers: { 'x-user-id': String(userId) }, timeoutMs });
+      await call(node, { headers: { 'x-user-id': String(userId) }, timeoutMs });
       return undefined;
     } catch (error) {
       const info = errorInfoOf(error);
       if (info) {
         if (info.reason === 'INTERNAL') this.violations.push(`${key}: INTERNAL`);
+        if (info.reason === 'SERVICE_UNAVAILABLE') {
+          this.unavailable++;
+          const says = (error as ConnectError).findDetails(RetryInfoSchema).length > 0;
+          if (!says) this.violations.push(`${key}: SERVICE_UNAVAILABLE, and not when to come again`);
+        }
         return { reason: info.reason, retry: info.metadata['retry'] ?? 'same_key' };
       }
       // Made by the caller's own grpc-js: no connection, or no answer in time.

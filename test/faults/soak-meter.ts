@@ -1,28 +1,39 @@
+import { readFile } from 'node:fs/promises';
 import { usageOf } from '../../bench/usage.ts';
+
+/** A process that lives through it all. */
+export interface Lasting {
+  /** Its process group. */
+  readonly pid: number;
+  /** Where it writes how many bytes it keeps. */
+  readonly heapFile: string;
+}
 
 /** One second of a soak. */
 interface Sample {
   readonly purchasesPerSecond: number;
   /** Of the processes that live through it all. */
   readonly rssBytes: number;
+  /** What is left of the memory once all garbage is collected. */
+  readonly keptBytes: number;
   readonly handles: number;
   /** No fault, and none just over. */
   readonly calm: boolean;
 }
 
-/** Growth that is none: a garbage collector's mood. */
+/** Growth that is none: what is in work at one moment. */
 const ALLOWED_GROWTH = 1.2;
 
 /** Watches load and processes, second by second. */
 export class SoakMeter {
   readonly #samples: Sample[] = [];
-  readonly #pids: readonly number[];
+  readonly #lasting: readonly Lasting[];
   readonly #purchases: () => number;
   #last: { count: number; atMs: number };
 
-  /** @param pids the process groups to watch; @param purchases how many there have been. */
-  constructor(pids: readonly number[], purchases: () => number) {
-    this.#pids = pids;
+  /** @param lasting what to watch; @param purchases how many there have been. */
+  constructor(lasting: readonly Lasting[], purchases: () => number) {
+    this.#lasting = lasting;
     this.#purchases = purchases;
     this.#last = { count: purchases(), atMs: performance.now() };
   }
@@ -32,9 +43,12 @@ export class SoakMeter {
     const now = { count: this.#purchases(), atMs: performance.now() };
     const purchasesPerSecond = ((now.count - this.#last.count) * 1000) / (now.atMs - this.#last.atMs);
     this.#last = now;
-    const usages = await Promise.all(this.#pids.map((pid) => usageOf({ name: '', pid })));
+    const usages = await Promise.all(this.#lasting.map(({ pid }) => usageOf({ name: '', pid })));
+    const kept = await Promise.all(this.#lasting.map(({ heapFile }) => readFile(heapFile, 'utf8').catch(() => '')));
+    const keptBytes = kept.reduce((total, bytes) => total + Number(bytes), 0);
     const sum = (of: 'rssBytes' | 'handles') => usages.reduce((total, usage) => total + usage[of], 0);
-    this.#samples.push({ purchasesPerSecond, rssBytes: sum('rssBytes'), handles: sum('handles'), calm });
+    const [rssBytes, handles] = [sum('rssBytes'), sum('handles')];
+    this.#samples.push({ purchasesPerSecond, rssBytes, keptBytes, handles, calm });
     return purchasesPerSecond;
   }
 
@@ -45,8 +59,8 @@ export class SoakMeter {
 
   /** The last second, for people. */
   get line(): string {
-    const { purchasesPerSecond, rssBytes, handles } = this.#samples.at(-1)!;
-    return `${purchasesPerSecond.toFixed(0)} purchases/s, ${mebibytes(rssBytes)} MiB, ${handles} handles`;
+    const { purchasesPerSecond, rssBytes, keptBytes, handles } = this.#samples.at(-1)!;
+    return `${purchasesPerSecond.toFixed(0)} purchases/s, ${mebibytes(keptBytes)} MiB kept of ${mebibytes(rssBytes)}, ${handles} handles`;
   }
 
   /** What has grown from the second fifth of the time (the first one is warm-up) to the last. */
@@ -54,11 +68,13 @@ export class SoakMeter {
     const summary: string[] = [];
     const violations: string[] = [];
     for (const [what, read] of [
-      ['MiB', ({ rssBytes }: Sample) => mebibytes(rssBytes)],
+      ['MiB kept', ({ keptBytes }: Sample) => mebibytes(keptBytes)],
       ['handles', ({ handles }: Sample) => handles],
     ] as const) {
       const [from, to] = [median(this.#fifth(1).map(read)), median(this.#fifth(4).map(read))];
       summary.push(`${what}: ${from} at first, ${to} in the end`);
+      // There is no way to keep nothing. Handles are not seen on a machine without /proc.
+      if (what === 'MiB kept' && to === 0) violations.push('nobody said how much memory is kept');
       if (to > from * ALLOWED_GROWTH) violations.push(`${what} grew from ${from} to ${to}`);
     }
     return { summary, violations };

@@ -1,11 +1,14 @@
 // npm run soak [-- --minutes N] [--seed N]
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { type CommandContext, runCommand } from '../../dev/run-command.ts';
 import { People } from './people.ts';
 import { seeded } from './random.ts';
 import { fillShelves } from './run-kind.ts';
-import { SoakMeter } from './soak-meter.ts';
+import { type Lasting, SoakMeter } from './soak-meter.ts';
 import type { Weather } from './tcp-link.ts';
 import { settle, violationsOf } from './verdict.ts';
 import { type Place, startWorld, type World } from './world.ts';
@@ -17,7 +20,7 @@ const FAULT_MS = 1000;
 const RECOVERY_S = 5;
 
 /** Minutes. In less, processes are still warming up: their growth is shown, and proves nothing. */
-const SHORT_MIN = 5;
+const SHORT_MIN = 3;
 
 const weathers: Record<string, Weather> = {
   'is slow': { delayMs: 300 },
@@ -45,7 +48,7 @@ async function run({ cleanup, print }: CommandContext): Promise<number> {
   const people = new People(world, await fillShelves(world), random);
   cleanup.defer(() => people.close());
   // The second of each service is never killed: what grows, grows there.
-  const lasting = [world.orders[1]!, world.stocks[1]!].map(({ process }) => process.pid);
+  const lasting = await Promise.all([world.orders[1]!, world.stocks[1]!].map((place) => watchHeap(place, cleanup)));
   const meter = new SoakMeter(lasting, () => people.intents.length);
   const violations: string[] = [];
 
@@ -75,6 +78,14 @@ async function run({ cleanup, print }: CommandContext): Promise<number> {
   print(`settled after ${Math.round(settledMs ?? Infinity)} ms; violations: ${violations.length}`);
   violations.slice(0, 20).forEach((violation) => print(`  ${violation}`));
   return violations.length > 0 ? 1 : 0;
+}
+
+async function watchHeap(place: Place, cleanup: CommandContext['cleanup']): Promise<Lasting> {
+  const folder = await mkdtemp(join(tmpdir(), 'ordersystem-soak-'));
+  cleanup.defer(() => rm(folder, { recursive: true }));
+  const heapFile = join(folder, 'heap');
+  await place.restart({ heapFile });
+  return { pid: place.process.pid, heapFile };
 }
 
 async function calmFor(meter: SoakMeter, seconds: number): Promise<void> {

@@ -137,6 +137,15 @@ export class TcpLink {
   }
 }
 
+/** A link to whoever a URL names, and the URL that leads over it. */
+export async function linkTo(url: string, random: () => number): Promise<{ link: TcpLink; url: string }> {
+  const link = await TcpLink.open(random);
+  const behind = new URL(url);
+  link.leadTo(behind.host);
+  behind.host = link.address;
+  return { link, url: behind.href };
+}
+
 interface Carriage {
   from: Socket;
   to: Socket;

@@ -9,14 +9,16 @@ import type { World } from './world.ts';
 const SETTLE_MS = 30_000;
 
 /** Waits until nothing is at work any more. Returns how long it took, in milliseconds; undefined: it did not settle. */
-export async function settle({ orderDb }: World): Promise<number | undefined> {
+export async function settle({ orderDb, news }: World): Promise<number | undefined> {
   const start = performance.now();
   while (performance.now() - start < SETTLE_MS) {
     const [row] = await select<{ open: string }>(
       orderDb.sequelize,
       `SELECT (SELECT COUNT(*) FROM t_order_claim)
-        + (SELECT COUNT(*) FROM t_event_record WHERE status = 'WAIT') AS open`,
-      [],
+        + (SELECT COUNT(*) FROM t_event_record WHERE status = 'WAIT')
+        + (SELECT COUNT(*) FROM t_order WHERE status = 'WAIT_PAY' AND ?) AS open`,
+      // Where somebody hears of orders, they are to come to their end: no news is on its way then.
+      [news !== undefined],
     );
     if (Number(row!.open) === 0) return performance.now() - start;
     await sleep(50);
@@ -25,18 +27,22 @@ export async function settle({ orderDb }: World): Promise<number | undefined> {
 }
 
 /** What an audit reports while something is at work: nothing, since no crash and no loss breaks a rule at any moment. */
-export async function brokenMeanwhile({ orderDb, stockDb }: World, work: Promise<unknown>): Promise<string[]> {
+export async function brokenMeanwhile(world: World, work: Promise<unknown>): Promise<string[]> {
   let over = false;
   const done = () => void (over = true);
   work.then(done, done);
   const broken: string[] = [];
   while (!over) {
     // A database that is killed answers nobody.
-    const findings = await findBrokenRules({ order: orderDb.sequelize, stock: stockDb.sequelize }).catch(noneWhenAway);
+    const findings = await audit(world).catch(noneWhenAway);
     broken.push(...findings.map(({ message }) => `while at work: ${message}`));
-    await sleep(100);
+    await sleep(250);
   }
   return broken;
+}
+
+function audit({ orderDb, stockDb, retentionMs }: World) {
+  return findBrokenRules({ order: orderDb.sequelize, stock: stockDb.sequelize }, { retentionMs });
 }
 
 function noneWhenAway(error: unknown): [] {
@@ -45,8 +51,9 @@ function noneWhenAway(error: unknown): [] {
 }
 
 /** What of the promise does not hold, once all is settled. */
-export async function violationsOf({ orderDb, stockDb }: World, intents: readonly Intent[]): Promise<string[]> {
-  const broken = await findBrokenRules({ order: orderDb.sequelize, stock: stockDb.sequelize });
+export async function violationsOf(world: World, intents: readonly Intent[]): Promise<string[]> {
+  const { orderDb, news } = world;
+  const broken = await audit(world);
   const violations = broken.map(({ message }) => message);
   const dead = await select<{ event_id: string }>(
     orderDb.sequelize,
@@ -54,6 +61,7 @@ export async function violationsOf({ orderDb, stockDb }: World, intents: readonl
     [],
   );
   violations.push(...dead.map((event) => `event ${event.event_id} waits for a person`));
+  violations.push(...((await news?.listener.misheard(orderDb)) ?? []));
   for (let i = 0; i < intents.length; i += 1000) {
     violations.push(...(await wrongAnswers(orderDb, intents.slice(i, i + 1000))));
   }

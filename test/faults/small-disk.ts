@@ -1,0 +1,50 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rmdir, statfs } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { NotHereError } from '../../dev/database/server-program.ts';
+
+const run = promisify(execFile);
+const ROOM = '2g';
+
+/** A file system of the test's own, which can be full. It is in memory, and takes as much as is in it. */
+export class SmallDisk {
+  /** Where it is. */
+  readonly folder: string;
+
+  private constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  /** @throws NotHereError where nobody may mount one. */
+  static async mount(): Promise<SmallDisk> {
+    const folder = await mkdtemp(join(tmpdir(), 'ordersystem-disk-'));
+    await run('mount', ['-t', 'tmpfs', '-o', `size=${ROOM}`, 'tmpfs', folder]).catch(async (cause: unknown) => {
+      await rmdir(folder);
+      throw new NotHereError('a disk of its own needs Linux and root', { cause });
+    });
+    return new SmallDisk(folder);
+  }
+
+  /** From now on there is room for what is there, and for nothing else. */
+  async fill(): Promise<void> {
+    const { blocks, bfree, bsize } = await statfs(this.folder);
+    await this.#resize(String((blocks - bfree) * bsize));
+  }
+
+  /** There is room again. */
+  free(): Promise<void> {
+    return this.#resize(ROOM);
+  }
+
+  async unmount(): Promise<void> {
+    // Lazily: whoever used it last may not have let go of it yet.
+    await run('umount', ['-l', this.folder]);
+    await rmdir(this.folder);
+  }
+
+  async #resize(size: string): Promise<void> {
+    await run('mount', ['-o', `remount,size=${size}`, this.folder]);
+  }
+}
