@@ -63,9 +63,9 @@ describe('the deadline of a caller of order-svc', () => {
     await new Promise((resolve) => setTimeout(resolve, 200));
     look.release();
     await call;
-    // On the wire it is in whole milliseconds, rounded up by each of the two who send it.
-    assert.ok(seenMs <= leftMs + 2 && seenMs > 0, `stock-svc has ${seenMs} ms of ${leftMs}`);
-    assert.ok(seenMs <= 1302);
+    // On the wire it is in whole milliseconds, rounded up by each of the two who send it, and grpc-js counts by another clock.
+    assert.ok(seenMs <= leftMs + 5 && seenMs > 0, `stock-svc has ${seenMs} ms of ${leftMs}`);
+    assert.ok(seenMs <= 1305);
   });
 
   it('is not handed on beyond the longest attempt', async () => {
