@@ -15,12 +15,50 @@ export interface GroupCommitOptions<Input, Output> {
   weightOf?: (input: Input) => number;
   /** Most weight of one batch; an input that weighs more goes alone. Default 1,000. */
   maxWeight?: number;
-  /** Batches at work at once. Default 1: what arrives meanwhile is the next batch. */
-  lanes?: number;
+  /** Where its batches are at work. Default one lane of its own: what arrives meanwhile is the next batch. */
+  lanes?: Lanes;
   /** More of them, while what waits has waited for `stallMs`: one that is stuck must not hold up all others. Default 8. */
   spareLanes?: number;
   /** Milliseconds. Default 30. */
   stallMs?: number;
+}
+
+/**
+ * Batches at work at once. Operations of different kinds that follow each other, and so come from the same callers, should share a lane:
+ * while a batch of one kind is at work, those of the other kinds gather. In lanes of their own they spread over the kinds, in batches
+ * that are smaller by as much.
+ */
+export class Lanes {
+  readonly limit: number;
+  #atWork = 0;
+  readonly #waiting = new Set<() => void>();
+
+  /** @param limit how many. */
+  constructor(limit = 1) {
+    this.limit = limit;
+  }
+
+  get isFree(): boolean {
+    return this.#atWork < this.limit;
+  }
+
+  /** Whether one is free or not. */
+  enter(): void {
+    this.#atWork++;
+  }
+
+  /** Then those look again who wait, in the order in which they began to. */
+  leave(): void {
+    this.#atWork--;
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
+    for (const look of waiting) look();
+  }
+
+  /** Calls back, once, when a lane may be free. */
+  wait(look: () => void): void {
+    this.#waiting.add(look);
+  }
 }
 
 interface Waiting<Input, Output> {
@@ -40,7 +78,7 @@ interface Waiting<Input, Output> {
  */
 export class GroupCommit<Input, Output> {
   readonly #options: GroupCommitOptions<Input, Output>;
-  readonly #lanes: number;
+  readonly #lanes: Lanes;
   readonly #spareLanes: number;
   readonly #stallMs: number;
   #waiting: Waiting<Input, Output>[] = [];
@@ -50,7 +88,7 @@ export class GroupCommit<Input, Output> {
 
   constructor(options: GroupCommitOptions<Input, Output>) {
     this.#options = options;
-    this.#lanes = options.lanes ?? 1;
+    this.#lanes = options.lanes ?? new Lanes();
     this.#spareLanes = options.spareLanes ?? 8;
     this.#stallMs = options.stallMs ?? 30;
   }
@@ -69,15 +107,17 @@ export class GroupCommit<Input, Output> {
   }
 
   // What arrives in one turn of the event loop stays together, be it from many connections or in one batch of another service.
-  #schedule(): void {
+  readonly #schedule = (): void => {
     if (this.#scheduled) return;
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;
-      while (this.#running < this.#lanes && this.#start());
-      if (this.#waiting.length > 0) this.#watch();
+      while (this.#lanes.isFree && this.#start());
+      if (this.#waiting.length === 0) return;
+      this.#lanes.wait(this.#schedule);
+      this.#watch();
     });
-  }
+  };
 
   #watch(): void {
     this.#stallTimer ??= setTimeout(() => {
@@ -85,7 +125,7 @@ export class GroupCommit<Input, Output> {
       const [oldest] = this.#waiting;
       if (!oldest) return;
       const stalled = performance.now() - oldest.since >= this.#stallMs;
-      if (stalled && this.#running < this.#lanes + this.#spareLanes) this.#start();
+      if (stalled && this.#running < this.#lanes.limit + this.#spareLanes) this.#start();
       if (this.#waiting.length > 0) this.#watch();
     }, this.#stallMs);
   }
@@ -116,11 +156,12 @@ export class GroupCommit<Input, Output> {
 
   async #work(batch: readonly Waiting<Input, Output>[]): Promise<void> {
     this.#running++;
+    this.#lanes.enter();
     try {
       await this.#run(batch);
     } finally {
       this.#running--;
-      this.#schedule();
+      this.#lanes.leave();
     }
   }
 

@@ -1,7 +1,7 @@
 import type { Client } from '@connectrpc/connect';
 import type { StockService } from '../../gen/ordersystem/stock/v1/stock_service_pb.ts';
 import { wasRolledBack } from '../../runtime/db/sql-errors.ts';
-import { GroupCommit } from '../../runtime/group-commit.ts';
+import { GroupCommit, Lanes } from '../../runtime/group-commit.ts';
 import { type ClaimConflict, insertClaims, type NewClaim } from '../db/claims.ts';
 import type { EventHandOver } from '../db/events.ts';
 import { findOrders, findOrdersByKey } from '../db/find-orders.ts';
@@ -35,12 +35,15 @@ export function createBatches(
   handOver: EventHandOver,
   maxSize: number,
 ): Batches {
+  // One lane for what the attempts do one after the other, or they would spread over it in small batches.
+  const lanes = new Lanes();
   // Claims of some attempts and orders of others go out in one transaction: a commit costs more than what is in it.
   const writes = new GroupCommit<Write, Written>({
     run: (batch) => writeTogether(db, batch, handOver),
     weightOf: ({ claim, order }) => (claim?.intent.lines ?? order!.items).length,
     runAlone: (error) => error instanceof ClaimLostError || wasRolledBack(error),
     maxSize,
+    lanes,
   });
   const lookup = (find: (wanted: readonly string[]) => Promise<Order[]>, idOf: (order: Order) => string | undefined) =>
     new GroupCommit<string, Order | undefined>({
@@ -66,6 +69,7 @@ export function createBatches(
       weightOf: ({ lines }) => lines.length,
       runAlone: () => false,
       maxSize,
+      lanes,
     }),
     claim: (claim, signal) => writes.submit({ claim }, signal) as Promise<ClaimConflict | undefined>,
     persist: (order, signal) => writes.submit({ order }, signal) as Promise<Order>,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
+import { Lanes } from '../../runtime/group-commit.ts';
 import { answerTo, type Job, rejected, Rig, RolledBack, settled } from './group-commit-rig.ts';
 
 const index = fc.nat({ max: 30 });
@@ -35,7 +36,7 @@ class Model {
   #lastSent = -1;
 
   constructor(lanes: number, maxSize: number) {
-    this.rig = new Rig({ lanes, maxSize, spareLanes: 0 });
+    this.rig = new Rig({ lanes: new Lanes(lanes), maxSize, spareLanes: 0 });
     [this.lanes, this.maxSize] = [lanes, maxSize];
   }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { mock } from 'node:test';
-import type { GroupCommitOptions } from '../../runtime/group-commit.ts';
+import { type GroupCommitOptions, Lanes } from '../../runtime/group-commit.ts';
 import { answersTo, rejected, Rig, settled } from './group-commit-rig.ts';
 
 describe('GroupCommit past a batch that is stuck', () => {
@@ -60,7 +60,7 @@ describe('GroupCommit past a batch that is stuck', () => {
   });
 
   it('opens one after the other, 8 of them when each is stuck, and no more', async () => {
-    const rig = await stuck({ maxSize: 1, lanes: 2 });
+    const rig = await stuck({ maxSize: 1, lanes: new Lanes(2) });
     await rig.submitted('bcdefghijkl');
     for (let opened = 2; opened <= 10; opened++) {
       assert.equal(rig.jobs.length, opened);
@@ -83,6 +83,22 @@ describe('GroupCommit past a batch that is stuck', () => {
     assert.deepEqual(rig.sent, ['a', 'b'], 'the stuck one has the only lane');
     await rig.jobs[0]!.done();
     assert.deepEqual(rig.sent, ['a', 'b', 'c']);
+  });
+
+  it('opens for one kind what is stuck with another, in whose lane it is', async () => {
+    const lanes = new Lanes();
+    const rig = await stuck({ lanes });
+    const other = new Rig({ lanes, stallMs: 20 });
+    await other.submitted('b');
+    await after(19);
+    assert.deepEqual(other.sent, []);
+    await after(1);
+    assert.deepEqual(other.sent, ['b']);
+    await other.submitted('c');
+    await other.jobs[0]!.done();
+    assert.deepEqual(other.sent, ['b'], 'the stuck one has the only lane');
+    await rig.jobs[0]!.done();
+    assert.deepEqual(other.sent, ['b', 'c']);
   });
 
   it('opens none with spareLanes 0', async () => {

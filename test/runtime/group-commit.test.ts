@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { mock } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
+import { Lanes } from '../../runtime/group-commit.ts';
 import { answersTo, answerTo, rejected, Rig, RolledBack } from './group-commit-rig.ts';
 
 describe('GroupCommit', () => {
@@ -28,7 +29,7 @@ describe('GroupCommit', () => {
   });
 
   it('keeps together what comes in one turn, though there are more lanes', async () => {
-    const rig = new Rig({ lanes: 4, maxSize: 3 });
+    const rig = new Rig({ lanes: new Lanes(4), maxSize: 3 });
     for (const letter of 'abcd') {
       rig.submit(letter);
       await Promise.resolve();
@@ -38,7 +39,7 @@ describe('GroupCommit', () => {
   });
 
   it('has as many batches at work as it has lanes, and each lane takes the next one', async () => {
-    const rig = new Rig({ lanes: 2 });
+    const rig = new Rig({ lanes: new Lanes(2) });
     for (const letter of 'abcd') await rig.submitted(letter);
     assert.deepEqual(rig.sent, ['a', 'b']);
     await rig.jobs[1]!.done();
@@ -46,6 +47,24 @@ describe('GroupCommit', () => {
     assert.deepEqual(rig.sent, ['a', 'b', 'cd']);
     await rig.jobs[0]!.done();
     assert.deepEqual(rig.sent, ['a', 'b', 'cd', 'e']);
+  });
+
+  it('shares a lane with other kinds, each of which gathers while another is at work, and they take turns', async () => {
+    const lanes = new Lanes();
+    const [one, other] = [new Rig({ lanes }), new Rig({ lanes })];
+    await one.submitted('a');
+    for (const letter of 'bc') {
+      await one.submitted(letter);
+      await other.submitted(letter);
+    }
+    assert.deepEqual([one.sent, other.sent], [['a'], []]);
+    await one.jobs[0]!.done();
+    assert.deepEqual([one.sent, other.sent], [['a', 'bc'], []]);
+    await one.submitted('d');
+    await one.jobs[1]!.done();
+    assert.deepEqual([one.sent, other.sent], [['a', 'bc'], ['bc']]);
+    await other.jobs[0]!.done();
+    assert.deepEqual([one.sent, other.sent], [['a', 'bc', 'd'], ['bc']]);
   });
 
   it('never sends two at once with maxSize 1', async () => {
