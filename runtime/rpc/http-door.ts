@@ -45,8 +45,8 @@ const ALWAYS = {
 
 /**
  * Serves Connect implementations of unary methods over HTTP/1.1 and HTTP/2: Connect, as JSON or binary, by POST, and by GET where the
- * contract says NO_SIDE_EFFECTS; and gRPC-Web. Methods with streams only for tools (`addStreams`). `/healthz` answers while the process does; `/readyz` when it should be called, else 503
- * with what is missing.
+ * contract says NO_SIDE_EFFECTS; and gRPC-Web. Methods with streams only for tools (`addStreams`). `/healthz` answers while the process
+ * does; `/readyz` when it should be called, else 503 with what is missing.
  *
  * The library is given each request with an empty message: the door reads the real one, so that whatever is wrong with it is an error
  * of the catalogue. A call ends at its deadline, or when its caller hangs up, whatever its handler does; the handler is told by
