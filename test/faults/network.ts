@@ -54,7 +54,6 @@ export const networkFaults: Kind = {
       },
       {
         name: `1 % of what is sent between ${between} resets the connection`,
-        quick: links === databases,
         run: (stage) => weather(stage, links(stage.world), { resets: 0.01 }, { times: 1, forMs: 4000 }),
       },
       ...[10, 200, 5000].map((delayMs): Case => ({
