@@ -25,10 +25,17 @@ export async function untilLocked(db: Sequelize, select: string, values: readonl
   );
 }
 
+/**
+ * InnoDB answers from a copy of the table, which it makes anew only when nobody has read it for 100 ms: whoever asks more often is told the
+ * same for ever.
+ */
+const LOOK_MS = 150;
+
 /** Waits until so many transactions wait for rows. */
 export async function untilWaiting(db: Sequelize, count: number): Promise<void> {
-  await until(`${count} wait for rows`, async () => {
+  const enoughWait = async () => {
     const [rows] = await db.query("SELECT 1 FROM information_schema.INNODB_TRX WHERE trx_state = 'LOCK WAIT'");
     return rows.length >= count;
-  });
+  };
+  await until(`${count} wait for rows`, enoughWait, 5000, LOOK_MS);
 }

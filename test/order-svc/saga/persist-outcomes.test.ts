@@ -73,8 +73,8 @@ describe('what became of the transaction', () => {
     await asks.reached;
     await held.reached;
     asks.release();
-    // The transaction waits for the item; who asks for the claim waits for the transaction, or comes after it.
-    await untilWaiting(system.orderDb.sequelize, 1);
+    // The transaction waits for the item, and who asks for the claim waits for the transaction.
+    await untilWaiting(system.orderDb.sequelize, 2);
     await held.release();
     assert.equal((await call).replayed, false);
     assert.deepEqual(await movementsOf(system, tea), ['DEDUCT 1']);
