@@ -6,13 +6,12 @@ import { silentLogger } from '../../runtime/lifecycle/logger.ts';
 import { loadStockConfig } from '../../stock-svc/config.ts';
 import { startStockService } from '../../stock-svc/service.ts';
 import { pemPath, useFolder } from '../support/certificates.ts';
+import { SECRET } from '../support/guarded-stock.ts';
 import { AUDIENCE, ISSUER, seconds, signed } from '../support/issuer.ts';
 import { databaseUrlOf, useSystem } from '../support/system.ts';
 import { everyCheck } from './every-check.ts';
 import { runChecks } from './run-checks.ts';
 import { readTargets } from './targets.ts';
-
-const SECRET = 'a secret of two and thirty bytes';
 
 describe('the contract, kept by a deployment with TLS and tokens', () => {
   const system = useSystem();

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { Access } from '../../ops/access.ts';
-import { silentLogger } from '../../runtime/lifecycle/logger.ts';
-import { loadStockConfig } from '../../stock-svc/config.ts';
-import { startStockService } from '../../stock-svc/service.ts';
 import { pemPath, useFolder } from '../support/certificates.ts';
-import { AUDIENCE, ISSUER, signed } from '../support/issuer.ts';
-import { databaseUrlOf, product, useSystem } from '../support/system.ts';
+import { SECRET, startGuardedStock } from '../support/guarded-stock.ts';
+import { signed } from '../support/issuer.ts';
+import { product, useSystem } from '../support/system.ts';
 import { opsEnv, runOps } from './run-ops.ts';
 
 describe('ordersystem, when it cannot find out', function () {
@@ -72,28 +70,14 @@ describe('ordersystem and a stock-svc that has to know its callers', function ()
   this.timeout(60_000);
   const system = useSystem();
   const folder = useFolder();
-  const SECRET = 'a secret of two and thirty bytes';
   let env: Record<string, string>;
   let tea: string;
 
   before(async () => {
     tea = String(await product(system, 1n));
-    const service = await startStockService(
-      loadStockConfig({
-        DATABASE_URL: databaseUrlOf(system.stockDb),
-        LISTEN_ADDRESS: '127.0.0.1:0',
-        TLS_CERT_FILE: pemPath('server.pem'),
-        TLS_KEY_FILE: pemPath('server.key'),
-        TLS_CLIENT_CA_FILE: pemPath('ca.pem'),
-        TLS_CLIENT_NAMES: 'order-svc',
-        JWT_SECRET: SECRET,
-        JWT_ISSUER: ISSUER,
-        JWT_AUDIENCE: AUDIENCE,
-      }),
-      silentLogger,
-    );
-    after(() => service.stop());
-    env = { STOCK_TARGET: service.address.replace('127.0.0.1', 'localhost'), STOCK_TLS_CA_FILE: pemPath('ca.pem') };
+    const stock = await startGuardedStock(system);
+    after(() => stock.stop());
+    env = { STOCK_TARGET: stock.target, STOCK_TLS_CA_FILE: pemPath('ca.pem') };
   });
 
   it('shows a certificate, or a token', async () => {

@@ -6,14 +6,11 @@ import { loadOrderConfig } from '../../order-svc/config.ts';
 import { startOrderService } from '../../order-svc/service.ts';
 import { silentLogger } from '../../runtime/lifecycle/logger.ts';
 import { createGrpcTransport } from '../../runtime/rpc/transport.ts';
-import { loadStockConfig } from '../../stock-svc/config.ts';
-import { startStockService } from '../../stock-svc/service.ts';
 import { pemPath, useFolder } from '../support/certificates.ts';
 import { failsWith, until } from '../support/expect.ts';
-import { AUDIENCE, ISSUER, seconds, signed } from '../support/issuer.ts';
+import { SECRET, startGuardedStock } from '../support/guarded-stock.ts';
+import { seconds, signed } from '../support/issuer.ts';
 import { as, databaseUrlOf, newKey, product, useSystem } from '../support/system.ts';
-
-const SECRET = 'a secret of two and thirty bytes';
 
 describe('order-svc shows stock-svc who it is', () => {
   const system = useSystem();
@@ -21,22 +18,9 @@ describe('order-svc shows stock-svc who it is', () => {
   let ends: (() => unknown)[] = [];
   let stockTarget: string;
   before(async () => {
-    const service = await startStockService(
-      loadStockConfig({
-        DATABASE_URL: databaseUrlOf(system.stockDb),
-        LISTEN_ADDRESS: '127.0.0.1:0',
-        TLS_CERT_FILE: pemPath('server.pem'),
-        TLS_KEY_FILE: pemPath('server.key'),
-        TLS_CLIENT_CA_FILE: pemPath('ca.pem'),
-        TLS_CLIENT_NAMES: 'order-svc',
-        JWT_SECRET: SECRET,
-        JWT_ISSUER: ISSUER,
-        JWT_AUDIENCE: AUDIENCE,
-      }),
-      silentLogger,
-    );
-    stockTarget = service.address.replace('127.0.0.1', 'localhost');
-    after(() => service.stop());
+    const stock = await startGuardedStock(system);
+    stockTarget = stock.target;
+    after(() => stock.stop());
   });
   afterEach(async () => {
     for (const end of ends.reverse()) await end();

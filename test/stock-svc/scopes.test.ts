@@ -3,44 +3,25 @@ import { MethodOptions_IdempotencyLevel as Idempotency } from '@bufbuild/protobu
 import type { ConnectError } from '@connectrpc/connect';
 import { connectStockService, type ConnectOptions, type Connected } from '../../client/clients.ts';
 import { StockService } from '../../gen/ordersystem/stock/v1/stock_service_pb.ts';
-import { silentLogger } from '../../runtime/lifecycle/logger.ts';
-import type { Running } from '../../runtime/lifecycle/run-process.ts';
 import { errorInfoOf, reasonOf } from '../../runtime/rpc/errors.ts';
-import { loadStockConfig } from '../../stock-svc/config.ts';
-import { startStockService } from '../../stock-svc/service.ts';
-import { callerCredentials, pemPath } from '../support/certificates.ts';
-import { AUDIENCE, ISSUER, signed } from '../support/issuer.ts';
+import { callerCredentials } from '../support/certificates.ts';
+import { SECRET, startGuardedStock } from '../support/guarded-stock.ts';
+import { signed } from '../support/issuer.ts';
 import type { StockClient } from '../support/stock-edge.ts';
-import { databaseUrlOf, useSystem } from '../support/system.ts';
-
-const SECRET = 'a secret of two and thirty bytes';
+import { useSystem } from '../support/system.ts';
 
 describe('scopes of stock-svc', () => {
   const system = useSystem();
   const connected: Connected<StockClient>[] = [];
-  let service: Running & { address: string };
-  before(async () => {
-    const env = {
-      DATABASE_URL: databaseUrlOf(system.stockDb),
-      LISTEN_ADDRESS: '127.0.0.1:0',
-      TLS_CERT_FILE: pemPath('server.pem'),
-      TLS_KEY_FILE: pemPath('server.key'),
-      TLS_CLIENT_CA_FILE: pemPath('ca.pem'),
-      TLS_CLIENT_NAMES: 'order-svc',
-      JWT_SECRET: SECRET,
-      JWT_ISSUER: ISSUER,
-      JWT_AUDIENCE: AUDIENCE,
-    };
-    service = await startStockService(loadStockConfig(env), silentLogger);
-  });
+  let stock: Awaited<ReturnType<typeof startGuardedStock>>;
+  before(async () => (stock = await startGuardedStock(system)));
   after(async () => {
     connected.forEach(({ close }) => close());
-    await service.stop();
+    await stock.stop();
   });
 
   function client(options: ConnectOptions): StockClient {
-    const address = service.address.replace('127.0.0.1', 'localhost');
-    const one = connectStockService(address, { credentials: callerCredentials(), ...options });
+    const one = connectStockService(stock.target, { credentials: callerCredentials(), ...options });
     connected.push(one);
     return one.client;
   }
