@@ -2,7 +2,7 @@ import type { ResultSetHeader } from 'mysql2';
 import type { Sequelize } from 'sequelize';
 import { acquireConnection, discardConnection, refuseUndefined, releaseConnection, send } from './connection.ts';
 import { isSubqueryOfRows, UnknownCommitError, wasRolledBack } from './sql-errors.ts';
-import type { Statement } from './statements.ts';
+import { joined, type Statement } from './statements.ts';
 import { againAfterDeadlock, rollBack } from './transaction.ts';
 
 /** A statement changed other than the number of rows that it had to, so that nothing was committed. */
@@ -43,8 +43,7 @@ async function commitOnce(
     ...statements.flatMap((one) => (one.mustChange === undefined ? [one] : [one, guard(one.mustChange)])),
     COMMIT,
   ];
-  const sql = all.map((statement) => statement.sql).join(';\n');
-  const values = all.flatMap((statement) => statement.values);
+  const { sql, values } = joined(all);
   refuseUndefined(values);
   const connection = await acquireConnection(db);
   let answered = 0;

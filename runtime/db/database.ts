@@ -32,7 +32,7 @@ export function openDatabase(options: DatabaseOptions): Sequelize {
       supportBigNumbers: true,
       bigNumberStrings: true,
       charset: 'utf8mb4',
-      // For `executeTogether`. Values are always escaped apart from the statements, so they can begin none.
+      // For statements that are sent together. Values are always escaped apart from the statements, so they can begin none.
       multipleStatements: true,
     },
     define: { timestamps: false, freezeTableName: true },

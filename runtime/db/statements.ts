@@ -45,9 +45,16 @@ export function executeTogether<Results extends readonly (ResultSetHeader | obje
   statements: readonly Statement[],
   transaction: Transaction,
 ): Promise<Results> {
-  const sql = statements.map((statement) => statement.sql).join(';\n');
-  const values = statements.flatMap((statement) => statement.values);
+  const { sql, values } = joined(statements);
   return query(db, sql, values, transaction) as Promise<unknown> as Promise<Results>;
+}
+
+/** Statements as one text that the server carries out in order. */
+export function joined(statements: readonly Statement[]): Statement {
+  return {
+    sql: statements.map((statement) => statement.sql).join(';\n'),
+    values: statements.flatMap((statement) => statement.values),
+  };
 }
 
 /** `(?,?),(?,?)`: the placeholders of so many rows. `row` is one of them. */

@@ -7,7 +7,7 @@ const MAX_PRODUCTS = 10_000;
  * Products as this process has known them last. Others change them, too, so what is known is a guess that whoever writes has to check.
  */
 export class KnownProducts {
-  #products = new Map<bigint, Product>();
+  readonly #products = new Map<bigint, Product>();
 
   /** Takes products out, so that a guess that proves wrong is not made again. Undefined, and out, when one of them is not known. */
   take(ids: readonly bigint[]): Map<bigint, Product> | undefined {
