@@ -14,9 +14,9 @@ import type { ServerProgram } from './server-program.ts';
 const startTimeoutMs = 60_000;
 const portAttempts = 3;
 
-// $1 template, $2 data, $3 temporary files; the rest runs the server. Half a copy never looks like data.
+// $1 template, $2 data, $3 temporary files; the rest runs the server, which gives itself an id. Half a copy never looks like data.
 const copyAndRun = `
-[ -d "$2" ] || { rm -rf "$2.partial" && cp -R "$1" "$2.partial" && mv "$2.partial" "$2"; } || exit
+[ -d "$2" ] || { rm -rf "$2.partial" && cp -R "$1" "$2.partial" && rm -f "$2.partial/auto.cnf" && mv "$2.partial" "$2"; } || exit
 mkdir -p "$3" && shift 3 && exec "$@"`;
 
 export interface PrivateServerOptions {

@@ -1,5 +1,6 @@
 import type { Connection, QueryError, QueryResult } from 'mysql2';
 import type { Sequelize } from 'sequelize';
+import { isReadOnly } from './sql-errors.ts';
 
 interface Pool {
   getConnection(options: { type: 'write' }): Promise<Connection>;
@@ -24,6 +25,24 @@ export function discardConnection(db: Sequelize, connection: Connection): void {
   });
 }
 
+/** The server that a pool's connections lead to. Those that are opened when it has been left may lead to another one. */
+export interface ServerBehind {
+  /** It has refused a write since it is read-only: after a failover it would refuse, and answer of the past, for ever. */
+  isLeft: boolean;
+}
+
+const servers = new WeakMap<Connection, ServerBehind>();
+
+/** A pool has opened a connection to this server. */
+export function leadsTo(connection: Connection, server: ServerBehind): void {
+  servers.set(connection, server);
+}
+
+/** Whether a connection leads to a server that has been left. */
+export function leadsToOld(connection: Connection): boolean {
+  return servers.get(connection)?.isLeft ?? false;
+}
+
 /**
  * Sends one query, or several that are separated by semicolons, with `?` in place of the values.
  *
@@ -36,9 +55,12 @@ export function send<Result extends QueryResult>(
   answered?: () => void,
 ): Promise<Result> {
   return new Promise((resolve, reject) => {
-    const query = connection.query<Result>(sql, values as unknown[], (error: QueryError | null, result) =>
-      error ? reject(error) : resolve(result),
-    );
+    const query = connection.query<Result>(sql, values as unknown[], (error: QueryError | null, result) => {
+      if (!error) return resolve(result);
+      const server = servers.get(connection);
+      if (server && isReadOnly(error)) server.isLeft = true;
+      reject(error);
+    });
     if (answered) query.on('fields', answered);
   });
 }

@@ -5,8 +5,9 @@ const DUPLICATE_ENTRY = 1062;
 const LOCK_WAIT_TIMEOUT = 1205;
 const DEADLOCK = 1213;
 const SUBQUERY_OF_ROWS = 1242;
+const READ_ONLY = [1290, 1836];
 // The server is there but cannot do the work now: too many connections, shutting down, disk or table full, read-only, killed.
-const CANNOT_NOW = new Set([1021, 1040, 1053, 1114, 1203, 1290, 1317, 1836, 1927, 3024, LOCK_WAIT_TIMEOUT, DEADLOCK]);
+const CANNOT_NOW = new Set([1021, 1040, 1053, 1114, 1203, 1317, 1927, 3024, ...READ_ONLY, LOCK_WAIT_TIMEOUT, DEADLOCK]);
 
 /** COMMIT was sent and its answer did not come: nobody knows yet whether the transaction was committed. `cause` has why. */
 export class UnknownCommitError extends Error {
@@ -43,6 +44,11 @@ export function duplicateKey(error: unknown): string | undefined {
 /** The server rolled the transaction back, since it and another waited for each other: the whole of it can be run again. */
 export function isDeadlock(error: unknown): boolean {
   return driverErrorIn(error)?.errno === DEADLOCK;
+}
+
+/** The server is read-only, as a copy is, or one that is to be replaced. */
+export function isReadOnly(error: unknown): boolean {
+  return READ_ONLY.includes(driverErrorIn(error)?.errno ?? 0);
 }
 
 /** A subquery gave more than one row where one value was wanted. */

@@ -1,4 +1,4 @@
-import { execute, select } from '../../runtime/db/statements.ts';
+import { execute, rowsOf, select } from '../../runtime/db/statements.ts';
 import type { Transaction } from '../../runtime/db/transaction.ts';
 import type { Quantity } from '../domain/quantities.ts';
 import type { NewProduct } from '../domain/read-request.ts';
@@ -33,19 +33,11 @@ export async function readProducts(
 
 /** Makes products or changes title and price. Rows are written in ascending product_id, as every writer does: no deadlock. */
 export async function putProducts(db: StockDb, products: readonly NewProduct[]): Promise<void> {
-  const rows = [...products]
-    .sort((a, b) => (a.productId < b.productId ? -1 : 1))
-    .map(({ productId, title, unitPriceCents }) => ({
-      product_id: String(productId),
-      title,
-      unit_price_cents: String(unitPriceCents),
-    }));
-  await step('put-products', () =>
-    db.Stock.bulkCreate(rows, {
-      fields: ['product_id', 'title', 'unit_price_cents'],
-      updateOnDuplicate: ['title', 'unit_price_cents'],
-    }),
-  );
+  const rows = products.toSorted((a, b) => (a.productId < b.productId ? -1 : 1));
+  const sql = `INSERT INTO t_stock (product_id, title, unit_price_cents) VALUES ${rowsOf('(?, ?, ?)', rows.length)}
+    ON DUPLICATE KEY UPDATE title = VALUES(title), unit_price_cents = VALUES(unit_price_cents)`;
+  const values = rows.flatMap(({ productId, title, unitPriceCents }) => [productId, title, unitPriceCents]);
+  await step('put-products', () => execute(db.sequelize, sql, values));
 }
 
 /**

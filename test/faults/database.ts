@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createConnection, type Connection } from 'mysql2/promise';
 import type { Case, Kind, Stage } from './kind.ts';
-import { KeptServer, keptServerOf } from './kept-server.ts';
-import type { World } from './world.ts';
+import { expectReadOnly, KeptServer, keptServerOf } from './kept-server.ts';
 
 /** What goes wrong with the database, on a server that keeps what it has committed. */
 export const databaseFaults: Kind = {
@@ -13,7 +12,6 @@ export const databaseFaults: Kind = {
     underLoad('the database is stopped and started again', endAndStart('SIGTERM')),
     underLoad('the database stands still', standStill),
     underLoad('the database is read-only', readOnly, { quick: true }),
-    underLoad('failover to a copy that is refused writes', failOver),
     underLoad('max_connections is reached', tooManyConnections),
     underLoad('an operator kills every session, again and again', killAgainAndAgain, { quick: true }),
     underLoad('the rows of t_stock are locked for longer than anybody waits', holdLocks('stockDb', 't_stock')),
@@ -68,38 +66,12 @@ async function standStill(server: KeptServer): Promise<number> {
 async function readOnly(server: KeptServer, { world }: Stage): Promise<number> {
   await server.ask('SET GLOBAL read_only = 1');
   try {
-    await expectRefusedWrites(world);
+    await expectReadOnly(world);
     await sleep(4000);
   } finally {
     await server.ask('SET GLOBAL read_only = 0');
   }
   return 1;
-}
-
-/** The old primary's connections end, and new ones lead to a server that reads and does not write. */
-async function failOver(server: KeptServer, { world }: Stage): Promise<number> {
-  await server.ask('SET GLOBAL read_only = 1');
-  try {
-    await server.killSessions();
-    await expectRefusedWrites(world);
-    await sleep(3000);
-  } finally {
-    await server.ask('SET GLOBAL read_only = 0');
-  }
-  // The copy was promoted late; clients of a failover are cut once more.
-  await server.killSessions();
-  return 1;
-}
-
-async function expectRefusedWrites(world: World): Promise<void> {
-  const database = world.stockDb.sequelize.getDatabaseName();
-  const connection = await createConnection(`${keptServerOf(world).url}/${database}`);
-  const refusal = await connection.query('UPDATE t_stock SET title = title').then(
-    () => undefined,
-    (error: unknown) => error as { errno?: number },
-  );
-  connection.destroy();
-  if (refusal?.errno !== 1290) throw new Error('the server is not read-only');
 }
 
 async function tooManyConnections(server: KeptServer): Promise<number> {

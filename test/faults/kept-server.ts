@@ -123,6 +123,17 @@ export function keptServerOf({ server }: World): KeptServer {
   throw new Error('not a server that can be killed');
 }
 
+/** Fails when whoever connects to the world's server now may write there. */
+export async function expectReadOnly({ server, stockDb }: World): Promise<void> {
+  const connection = await createConnection(`${server!.url}/${stockDb.sequelize.getDatabaseName()}`);
+  const refusal = await connection.query('UPDATE t_stock SET title = title').then(
+    () => undefined,
+    (error: unknown) => error as { errno?: number },
+  );
+  connection.destroy();
+  if (refusal?.errno !== 1290) throw new Error('the server is not read-only');
+}
+
 function isThere(pid: number): boolean {
   try {
     return process.kill(pid, 0);

@@ -6,13 +6,14 @@ import { clocks } from './clocks.ts';
 import { crashes } from './crash.ts';
 import { databaseFaults } from './database.ts';
 import { diskFaults } from './disk.ts';
+import { failover } from './failover.ts';
 import type { Kind } from './kind.ts';
 import { networkFaults } from './network.ts';
 import { seeded } from './random.ts';
 import { runKind } from './run-kind.ts';
 import { type Result, table } from './table.ts';
 
-const kinds: readonly Kind[] = [crashes, networkFaults, brokerFaults, databaseFaults, diskFaults, clocks];
+const kinds: readonly Kind[] = [crashes, networkFaults, brokerFaults, databaseFaults, failover, diskFaults, clocks];
 
 const { values: options, positionals: names } = parseArgs({
   options: {

@@ -30,6 +30,26 @@ describe('openDatabase', () => {
     });
   });
 
+  it('makes every connection anew when a write is refused since the server is read-only', async () => {
+    const connections = async (together: () => Promise<void>) =>
+      Promise.all(
+        [1, 2].map(() =>
+          inTransaction(db, async (transaction) => {
+            await together();
+            const [row] = await select<{ id: number }>(db, 'SELECT CONNECTION_ID() AS id', [], transaction);
+            return row!.id;
+          }),
+        ),
+      );
+    const before = await connections(barrier(2));
+    assert.deepEqual((await connections(barrier(2))).toSorted(), before.toSorted());
+    const refuse = "SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1290, MESSAGE_TEXT = 'read-only'";
+    await assert.rejects(execute(db, refuse, []), { errno: 1290 });
+    const after = await connections(barrier(2));
+    assert.ok(!after.some((id) => before.includes(id)), `${after.join()} after ${before.join()}`);
+    assert.deepEqual((await connections(barrier(2))).toSorted(), after.toSorted());
+  });
+
   it('gives every connection of the pool its session', async () => {
     const together = barrier(3);
     const sessions = await Promise.all(
