@@ -1,10 +1,4 @@
-import {
-  type ClientHttp2Session,
-  connect,
-  constants,
-  type IncomingHttpHeaders,
-  type OutgoingHttpHeaders,
-} from 'node:http2';
+import { type ClientHttp2Session, connect, constants, type IncomingHttpHeaders } from 'node:http2';
 
 /** How a call failed: its gRPC status. */
 export class StatusError extends Error {
@@ -32,14 +26,10 @@ export class BareCalls {
     const frame = Buffer.alloc(5 + message.length);
     frame.writeUInt32BE(message.length, 1);
     frame.set(message, 5);
-    const headers = {
-      ':method': 'POST',
-      ':path': path,
-      'content-type': 'application/grpc',
-      te: 'trailers',
-      'grpc-timeout': '10S',
-      'x-user-id': String(userId),
-    };
+    const headers = [
+      ...[':method', 'POST', ':scheme', 'http', ':authority', 'bench', ':path', path],
+      ...['content-type', 'application/grpc', 'te', 'trailers', 'grpc-timeout', '10S', 'x-user-id', String(userId)],
+    ];
     const connection = this.#connections[this.#next++ % this.#connections.length]!;
     while (!(await connection.send(headers, frame)));
   }
@@ -56,7 +46,7 @@ class BareConnection {
   }
 
   /** False when the server has not looked at the call, since the connection ends: it has to be sent again. */
-  send(headers: OutgoingHttpHeaders, frame: Uint8Array): Promise<boolean> {
+  send(headers: readonly string[], frame: Uint8Array): Promise<boolean> {
     if (this.#session.closed || this.#session.destroyed) this.#session = this.#connect();
     const session = this.#session;
     const stream = session.request(headers);

@@ -1,4 +1,5 @@
-import { execFile } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, rmdir, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,13 +9,21 @@ import { NotHereError } from '../../dev/database/server-program.ts';
 const run = promisify(execFile);
 const ROOM = '2g';
 
-/** A file system of the test's own, which can be full. It is in memory, and takes as much as is in it. */
+// Its input ends with the test's process, even when that is killed. Lazily: whoever used it last may not have let go of it yet.
+const keeper = 'trap "" INT TERM; read -r _; umount -l "$1" && rmdir "$1"';
+
+/** A file system of the test's own, which can be full, and ends with the test. It is in memory, and takes as much as is in it. */
 export class SmallDisk {
   /** Where it is. */
   readonly folder: string;
+  readonly #keeper: ChildProcess;
 
   private constructor(folder: string) {
     this.folder = folder;
+    this.#keeper = spawn('/bin/sh', ['-c', keeper, 'sh', folder], {
+      stdio: ['pipe', 'ignore', 'inherit'],
+      detached: true,
+    });
   }
 
   /** @throws NotHereError where nobody may mount one. */
@@ -39,9 +48,9 @@ export class SmallDisk {
   }
 
   async unmount(): Promise<void> {
-    // Lazily: whoever used it last may not have let go of it yet.
-    await run('umount', ['-l', this.folder]);
-    await rmdir(this.folder);
+    this.#keeper.stdin!.end();
+    const [status] = (await once(this.#keeper, 'exit')) as [number | null];
+    if (status !== 0) throw new Error(`${this.folder} was not unmounted`);
   }
 
   async #resize(size: string): Promise<void> {
