@@ -1,13 +1,6 @@
 import { z } from 'zod';
-import {
-  type ConfigCheck,
-  databaseUrl,
-  integer,
-  loadConfig,
-  noTokenInClear,
-  optionalText,
-  requireTogether,
-} from '../runtime/lifecycle/config.ts';
+import { type ConfigCheck, databaseUrl, integer, loadConfig } from '../runtime/lifecycle/config.ts';
+import { stockChecks, type StockSettings, stockVariables } from '../runtime/rpc/identity/stock-access.ts';
 
 const WEEK_MS = 7 * 24 * 3_600_000;
 
@@ -15,11 +8,7 @@ const WEEK_MS = 7 * 24 * 3_600_000;
 export const variables = {
   ORDER_DATABASE_URL: databaseUrl,
   STOCK_DATABASE_URL: databaseUrl,
-  STOCK_TARGET: z.string().default('127.0.0.1:50052'),
-  STOCK_TLS_CA_FILE: optionalText,
-  STOCK_TLS_CERT_FILE: optionalText,
-  STOCK_TLS_KEY_FILE: optionalText,
-  STOCK_TOKEN_FILE: optionalText,
+  ...stockVariables,
   EVENT_RETENTION_MS: integer(0, 1_000 * WEEK_MS, WEEK_MS),
 };
 
@@ -36,22 +25,7 @@ export function read<Name extends keyof Config>(
   return loadConfig(schema, env, ...all) as Pick<Config, Name>;
 }
 
-const stockNames = [
-  'STOCK_TARGET',
-  'STOCK_TLS_CA_FILE',
-  'STOCK_TLS_CERT_FILE',
-  'STOCK_TLS_KEY_FILE',
-  'STOCK_TOKEN_FILE',
-] as const;
-type StockConfig = Pick<Config, (typeof stockNames)[number]>;
-
 /** What stock-svc is asked with. */
-export function readStockConfig(env: NodeJS.ProcessEnv): StockConfig {
-  const together = requireTogether({
-    STOCK_TLS_CERT_FILE: ['STOCK_TLS_KEY_FILE', 'STOCK_TLS_CA_FILE'],
-    STOCK_TLS_KEY_FILE: ['STOCK_TLS_CERT_FILE', 'STOCK_TLS_CA_FILE'],
-  });
-  return read(env, stockNames, together, checkStockToken);
+export function readStockConfig(env: NodeJS.ProcessEnv): StockSettings {
+  return read(env, Object.keys(stockVariables) as (keyof StockSettings)[], ...stockChecks);
 }
-
-const checkStockToken = noTokenInClear('STOCK_TOKEN_FILE', { target: 'STOCK_TARGET', ca: 'STOCK_TLS_CA_FILE' });

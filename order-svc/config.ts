@@ -6,25 +6,19 @@ import {
   listenAddress,
   loadConfig,
   logLevel,
-  noTokenInClear,
   onOff,
   optionalListenAddress,
-  optionalText,
-  requireTogether,
 } from '../runtime/lifecycle/config.ts';
 import { checkSettings } from '../runtime/rpc/identity/check-settings.ts';
 import { identityVariables } from '../runtime/rpc/identity/settings.ts';
+import { stockChecks, stockVariables } from '../runtime/rpc/identity/stock-access.ts';
 import { publisherFor } from './outbox/publishers.ts';
 
 const WEEK_MS = 7 * 24 * 3_600_000;
 
 const schema = z.object({
   DATABASE_URL: databaseUrl,
-  STOCK_TARGET: z.string().default('127.0.0.1:50052'),
-  STOCK_TLS_CA_FILE: optionalText,
-  STOCK_TLS_CERT_FILE: optionalText,
-  STOCK_TLS_KEY_FILE: optionalText,
-  STOCK_TOKEN_FILE: optionalText,
+  ...stockVariables,
   LISTEN_ADDRESS: listenAddress('127.0.0.1:50051'),
   HTTP_LISTEN_ADDRESS: optionalListenAddress,
   HTTP_CORS_ORIGINS: corsOrigins,
@@ -60,12 +54,5 @@ const schema = z.object({
 export type OrderConfig = z.infer<typeof schema>;
 
 export function loadOrderConfig(env: NodeJS.ProcessEnv): OrderConfig {
-  return loadConfig(schema, env, checkSettings, requireStockTls, checkStockToken);
+  return loadConfig(schema, env, checkSettings, ...stockChecks);
 }
-
-const requireStockTls = requireTogether({
-  STOCK_TLS_CERT_FILE: ['STOCK_TLS_KEY_FILE', 'STOCK_TLS_CA_FILE'],
-  STOCK_TLS_KEY_FILE: ['STOCK_TLS_CERT_FILE', 'STOCK_TLS_CA_FILE'],
-});
-
-const checkStockToken = noTokenInClear('STOCK_TOKEN_FILE', { target: 'STOCK_TARGET', ca: 'STOCK_TLS_CA_FILE' });

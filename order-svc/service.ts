@@ -13,7 +13,9 @@ import { addStandardServices } from '../runtime/rpc/add-standard-services.ts';
 import { circuitInterceptor } from '../runtime/rpc/circuit.ts';
 import { deadlineInterceptor } from '../runtime/rpc/deadline.ts';
 import { type Addresses, Doors } from '../runtime/rpc/doors.ts';
+import { bearerInterceptor } from '../runtime/rpc/identity/bearer.ts';
 import { openIdentity } from '../runtime/rpc/identity/open-identity.ts';
+import { openStockAccess } from '../runtime/rpc/identity/stock-access.ts';
 import { Admission, Bound } from '../runtime/rpc/overload.ts';
 import { requestLog } from '../runtime/rpc/request-log.ts';
 import { retryInterceptor } from '../runtime/rpc/retry.ts';
@@ -32,7 +34,6 @@ import { orderService } from './rpc/order-service.ts';
 import { createBatches } from './saga/batches.ts';
 import { InFlight } from './saga/in-flight.ts';
 import { reapOnce } from './saga/reaper.ts';
-import { openStockCredentials } from './stock-credentials.ts';
 
 /**
  * Starts order-svc: serves when its database is there and migrated and a worker id is leased; then runs its reaper, its expiry and its
@@ -43,19 +44,19 @@ export async function startOrderService(
   logger: Logger,
   signal: AbortSignal = new AbortController().signal,
 ): Promise<Running & Addresses> {
-  const stockCredentials = openStockCredentials(config, logger);
+  const stockAccess = openStockAccess(config, logger);
   const identity = openIdentity(config, logger);
   const db = openOrderDb({ url: config.DATABASE_URL, poolSize: config.DATABASE_POOL_SIZE });
   const lease = new DatabaseWorkerLease(db, { leaseMs: config.WORKER_LEASE_MS, logger });
   const numbers = new OrderNumbers(lease);
   const transport = createGrpcTransport({
     target: config.STOCK_TARGET,
-    credentials: stockCredentials.credentials,
+    credentials: stockAccess.credentials,
     interceptors: [
       deadlineInterceptor(config.COMPENSATION_MS),
       retryInterceptor({ attemptTimeoutMs: config.STOCK_ATTEMPT_MS }),
       circuitInterceptor({ name: 'stock-svc', attemptTimeoutMs: config.STOCK_ATTEMPT_MS, logger }),
-      ...stockCredentials.interceptors,
+      ...(stockAccess.token ? [bearerInterceptor(stockAccess.token)] : []),
     ],
   });
   const stock = createClient(StockService, transport);
@@ -120,7 +121,7 @@ export async function startOrderService(
     await lease.release(numbers.lastMs).catch((err: unknown) => logger.warn({ err }, 'worker id not given back'));
     transport.close();
     identity.close();
-    stockCredentials.close();
+    stockAccess.close();
     await readiness.stop();
     await probe.close();
     await db.sequelize.close();

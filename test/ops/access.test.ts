@@ -107,5 +107,9 @@ describe('ordersystem and a stock-svc that has to know its callers', function ()
     const clear = await runOps(['stock', 'show', tea], { STOCK_TARGET: 'stock:50052', STOCK_TOKEN_FILE: '/token' });
     assert.equal(clear.status, 2);
     assert.match(clear.stderr, /STOCK_TOKEN_FILE: would be sent in clear/);
+    writeFileSync(folder.path('empty'), 'not a token\n');
+    const none = await runOps(['stock', 'show', tea], { ...env, STOCK_TOKEN_FILE: folder.path('empty') });
+    assert.equal(none.status, 2);
+    assert.match(none.stderr, /STOCK_TOKEN_FILE: .*there is no bearer token in it/);
   });
 });
