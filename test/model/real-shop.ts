@@ -113,8 +113,11 @@ export class RealShop {
       const pattern = fault.includes('COMMIT') ? COMMIT : STATEMENT;
       reached = after ? sql.cutAfter(pattern) : sql.cutBefore(pattern);
     }
-    if (fault.startsWith('the database')) void reached!.then(() => sql.refuse());
+    let over = false;
+    // What is hit may be another's statement, and the call over before.
+    if (fault.startsWith('the database')) void reached!.then(() => over || sql.refuse());
     const answer = await call();
+    over = true;
     sql.forget();
     sql.allow();
     edge.deducts.splice(0);
