@@ -38,8 +38,15 @@ export class SmallDisk {
 
   /** From now on there is room for what is there, and for nothing else. */
   async fill(): Promise<void> {
-    const { blocks, bfree, bsize } = await statfs(this.folder);
-    await this.#resize(String((blocks - bfree) * bsize));
+    for (let attempt = 1; ; attempt++) {
+      const { blocks, bfree, bsize } = await statfs(this.folder);
+      try {
+        return await this.#resize(String((blocks - bfree) * bsize));
+      } catch (error) {
+        // What was written meanwhile would have had no room.
+        if (attempt === 10) throw error;
+      }
+    }
   }
 
   /** There is room again. */
