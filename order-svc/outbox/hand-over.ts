@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from '../../runtime/lifecycle/logger.ts';
+import { nextTurn } from '../../runtime/next-turn.ts';
 import { type EventHandOver, giveBack, type LeasedEvent, settleSent } from '../db/events.ts';
 import type { OrderDb } from '../db/models.ts';
 import { step } from '../domain/steps.ts';
@@ -34,9 +35,11 @@ export class HandOver implements EventHandOver {
   }
 
   push(events: readonly LeasedEvent[]): void {
+    // An order waits for no news of another.
+    const turn = nextTurn();
     for (const event of events) {
-      const work = this.#relay
-        .handle(event)
+      const work = turn
+        .then(() => this.#relay.handle(event))
         .then((what) => void (what !== 'failed' && this.#handled[what].push(event)))
         // It stays leased, and is found when its lease has passed.
         .catch((err: unknown) => this.#logger.warn({ err, event_id: event.eventId }, 'event not settled'))

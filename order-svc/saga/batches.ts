@@ -2,6 +2,7 @@ import type { Client } from '@connectrpc/connect';
 import type { StockService } from '../../gen/ordersystem/stock/v1/stock_service_pb.ts';
 import { wasRolledBack } from '../../runtime/db/sql-errors.ts';
 import { GroupCommit, Lanes } from '../../runtime/group-commit.ts';
+import { nextTurn } from '../../runtime/next-turn.ts';
 import { type ClaimConflict, insertClaims, type NewClaim } from '../db/claims.ts';
 import type { EventHandOver } from '../db/events.ts';
 import { findOrders, findOrdersByKey } from '../db/find-orders.ts';
@@ -72,7 +73,12 @@ export function createBatches(
       lanes,
     }),
     claim: (claim, signal) => writes.submit({ claim }, signal) as Promise<ClaimConflict | undefined>,
-    persist: (order, signal) => writes.submit({ order }, signal) as Promise<Order>,
+    async persist(order, signal) {
+      const made = (await writes.submit({ order }, signal)) as Order;
+      // What the other attempts need next goes out first; then this one is answered.
+      await nextTurn();
+      return made;
+    },
   };
 }
 

@@ -5,6 +5,7 @@ import { openOrderDb } from '../../../order-svc/db/models.ts';
 import { AwayError } from '../../../order-svc/outbox/publisher.ts';
 import type { RelayOptions } from '../../../order-svc/outbox/relay.ts';
 import { restoreStock } from '../../../order-svc/outbox/restore-stock.ts';
+import { until } from '../../support/expect.ts';
 import { SqlProxy } from '../../support/sql-proxy.ts';
 import { commonError } from '../../../runtime/rpc/errors.ts';
 import { StockEdge } from '../../support/stock-edge.ts';
@@ -89,6 +90,7 @@ describe('the relay', () => {
     const ids = [await event(), await event(), await event()];
     const relay = newRelay(system.orderDb, () => Promise.resolve(), { limit: 2 });
     assert.equal(await relay.runOnce(), true);
+    await until('it is leased', async () => (await stateOf(ids[2]!)).attempts === 1);
     assert.equal((await stateOf(ids[2]!)).status, 'WAIT');
     await run(() => assert.fail('it is leased'));
     assert.equal(await relay.runOnce(), false);
