@@ -24,6 +24,9 @@ export const rows: readonly Row[] = [
   { name: 'fresh-16', job: 'fresh', callers: 16, by: 'services', to: 'floor-16' },
   { name: 'fresh-64', job: 'fresh', callers: 64, by: 'services', to: 'floor-64', quick: true },
   { name: 'fresh-256', job: 'fresh', callers: 256, by: 'services', to: 'floor-64' },
+  { name: 'overload-1x', job: 'offered', callers: 0, by: 'services', to: 'fresh-256', load: 1 },
+  { name: 'overload-2x', job: 'offered', callers: 0, by: 'services', to: 'fresh-256', load: 2 },
+  { name: 'overload-3x', job: 'offered', callers: 0, by: 'services', to: 'fresh-256', load: 3 },
   { name: 'items5-64', job: 'items5', callers: 64, by: 'services', to: 'floor-64' },
   { name: 'hot-64', job: 'hot', callers: 64, by: 'services', to: 'floor-hot-64', quick: true },
   { name: 'replay-one-64', job: 'replay-one', callers: 64, by: 'services', to: 'fresh-64' },
@@ -32,8 +35,5 @@ export const rows: readonly Row[] = [
   { name: 'soldout-64', job: 'soldout', callers: 64, by: 'services', to: 'floor-64' },
   { name: 'get-64', job: 'get', callers: 64, by: 'services', to: 'fresh-64' },
   { name: 'two-by-two-64', job: 'fresh', callers: 64, by: 'two', to: 'floor-64' },
-  { name: 'overload-1x', job: 'offered', callers: 0, by: 'services', to: 'fresh-256', load: 1 },
-  { name: 'overload-2x', job: 'offered', callers: 0, by: 'services', to: 'fresh-256', load: 2 },
-  { name: 'overload-3x', job: 'offered', callers: 0, by: 'services', to: 'fresh-256', load: 3 },
   { name: 'scale-1m-64', job: 'fresh', callers: 64, by: 'services', to: 'fresh-64', ordersBefore: 1_000_000 },
 ];
