@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mock } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Lanes } from '../../runtime/group-commit.ts';
+import { nextTurn } from '../../runtime/next-turn.ts';
 import { answersTo, answerTo, rejected, Rig, RolledBack } from './group-commit-rig.ts';
 
 describe('GroupCommit', () => {
@@ -16,6 +17,14 @@ describe('GroupCommit', () => {
     assert.deepEqual(rig.sent, ['a']);
     await rig.jobs[0]!.done();
     assert.deepEqual(rig.answers, answersTo('a'));
+  });
+
+  it('sends what is submitted in this turn before anything that waits for the next turn goes on', async () => {
+    const rig = new Rig();
+    const sentBefore = nextTurn().then(() => [...rig.sent]);
+    await Promise.resolve();
+    rig.submit('a');
+    assert.deepEqual(await sentBefore, ['a']);
   });
 
   it('sends what gathers while a batch is at work as the next ones, first come, first served, none too large', async () => {
