@@ -63,8 +63,9 @@ describe('the deadline of a caller of order-svc', () => {
     await new Promise((resolve) => setTimeout(resolve, 200));
     look.release();
     await call;
-    // On the wire it is in whole milliseconds, rounded up by each of the two who send it, and grpc-js counts by another clock.
-    assert.ok(seenMs <= leftMs + 5 && seenMs > 0, `stock-svc has ${seenMs} ms of ${leftMs}`);
+    // What is left is said when it is sent: on its way nobody counts.
+    assert.ok(seenMs <= leftMs + 100 && seenMs > 0, `stock-svc has ${seenMs} ms of ${leftMs}`);
+    // In whole milliseconds, rounded up by each of the two who send it, and grpc-js counts by another clock.
     assert.ok(seenMs <= 1305);
   });
 
