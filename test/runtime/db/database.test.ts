@@ -31,8 +31,9 @@ describe('openDatabase', () => {
   });
 
   it('makes every connection anew when a write is refused since the server is read-only', async () => {
-    const connections = async (together: () => Promise<void>) =>
-      Promise.all(
+    const connections = () => {
+      const together = barrier(2);
+      return Promise.all(
         [1, 2].map(() =>
           inTransaction(db, async (transaction) => {
             await together();
@@ -41,13 +42,14 @@ describe('openDatabase', () => {
           }),
         ),
       );
-    const before = await connections(barrier(2));
-    assert.deepEqual((await connections(barrier(2))).toSorted(), before.toSorted());
+    };
+    const before = await connections();
+    assert.deepEqual((await connections()).toSorted(), before.toSorted());
     const refuse = "SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1290, MESSAGE_TEXT = 'read-only'";
     await assert.rejects(execute(db, refuse, []), { errno: 1290 });
-    const after = await connections(barrier(2));
+    const after = await connections();
     assert.ok(!after.some((id) => before.includes(id)), `${after.join()} after ${before.join()}`);
-    assert.deepEqual((await connections(barrier(2))).toSorted(), after.toSorted());
+    assert.deepEqual((await connections()).toSorted(), after.toSorted());
   });
 
   it('gives every connection of the pool its session', async () => {
